@@ -1,0 +1,52 @@
+# The two commands of the README are `make demo` and `make test`; `make check` is what CI asks of a change.
+PYTHON ?= python3
+BIN := .venv/bin
+export OPENBLAS_NUM_THREADS ?= 1
+
+.PHONY: install demo test check format lint types imports sizes test-services eval-dev bench clean
+
+install: .venv/installed
+
+.venv/installed: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+		--constraint constraints.txt --editable '.[embedded,openai,dev]'
+	touch $@
+
+demo: install
+	$(BIN)/mnemic demo
+
+test: install
+	$(BIN)/pytest -q -m 'not services'
+
+check: install format lint types imports sizes
+
+format: install
+	$(BIN)/ruff format --check .
+
+lint: install
+	$(BIN)/ruff check .
+
+types: install
+	$(BIN)/mypy
+
+imports: install
+	$(BIN)/lint-imports --no-cache
+
+sizes: install
+	$(BIN)/python tests/sizes.py src
+
+test-services: install
+	$(BIN)/pytest -q -m services
+
+EVAL ?= ../shared/eval
+eval-dev: install
+	$(BIN)/mnemic eval --floors tests/eval_floors.json \
+		$(EVAL)/judge/dev.jsonl.gz $(EVAL)/sensitive/dev.jsonl.gz \
+		$(EVAL)/sensitive-zh/dev.jsonl.gz $(EVAL)/extract/dev.jsonl.gz
+
+bench: install
+	$(BIN)/python -m benchmarks.run
+
+clean:
+	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

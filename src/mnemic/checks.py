@@ -1,0 +1,34 @@
+"""Can this input be meant at all? Checks that every door shares."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from mnemic.errors import InvalidInput
+
+
+def one_of(value: object, allowed: tuple[str, ...], name: str) -> str:
+    """Return ``value`` if it is allowed. Raises InvalidInput (``unknown_<name>``) that lists what is."""
+    if not isinstance(value, str) or value not in allowed:
+        raise InvalidInput(f"unknown_{name}", f"{name} must be one of {', '.join(allowed)}.")
+    return value
+
+
+def aware(value: datetime | None, name: str) -> datetime | None:
+    """Return a time that names its zone. Raises InvalidInput (``naive_datetime``) for one that does not."""
+    if value is None:
+        return None
+    if not isinstance(value, datetime):
+        raise InvalidInput("invalid_datetime", f"{name} must be a datetime.")
+    if value.tzinfo is None or value.utcoffset() is None:
+        raise InvalidInput("naive_datetime", f"{name} must name its zone, such as +08:00 or Z.")
+    return value
+
+
+def whole(value: object, low: int, high: int, name: str) -> int:
+    """Return a whole number within bounds. Raises InvalidInput (``<name>_out_of_range``)."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise InvalidInput(
+            f"{name}_out_of_range", f"{name} must be a whole number from {low:,} to {high:,}."
+        )
+    return value

@@ -1,0 +1,1 @@
+"""What can be done from a terminal? One verb a job."""

@@ -1,0 +1,93 @@
+"""db: the owner's work on the database."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from mnemic.cli.options import DONE, REFUSED, Common, command
+from mnemic.deployment import Deployment, initialise, locate
+from mnemic.embedding.registry import models
+from mnemic.errors import ConfigurationError
+from mnemic.keyfile import KeyFile
+from mnemic.storage.migrate import connect_owner, pending, status
+from mnemic.storage.scripts import roles_script
+
+Script = Annotated[bool, typer.Option("--script", help="Only print the SQL for an administrator.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add these commands to the application."""
+    db = typer.Typer(no_args_is_help=True, help="Prepare and inspect the database.")
+    app.add_typer(db, name="db")
+    for name, function in (("init", init), ("migrate", init), ("status", show_status)):
+        command(db, name)(function)
+    command(db, "model")(show_models)
+
+
+async def init(common: Common, script: Script = False) -> int:
+    """Make or update the schema and bind the key; safe to run twice and from many machines at once."""
+    if script:
+        text = roles_script()
+        common.out.result({"script": text}, text)
+        return DONE
+    settings = common.settings()
+    addresses = await locate(settings)
+    if addresses.owner is None:
+        raise ConfigurationError(
+            "migration_url_missing", "Set MNEMIC_MIGRATION_URL to the owner's URL; see --script."
+        )
+    try:
+        provider = await initialise(settings, addresses)
+    finally:
+        if addresses.joined is not None:
+            addresses.joined.leave()
+    key_file = provider.path if isinstance(provider, KeyFile) else None
+    common.out.result(
+        {"ready": True, "schema": settings.db_schema, "key_file": key_file},
+        f"The schema {settings.db_schema} is ready.",
+        f"The key lies in {key_file}: back it up, away from the data. Without it nothing can be read.",
+    )
+    return DONE
+
+
+async def show_status(common: Common) -> int:
+    """Say which migrations are applied, which model made the vectors, and where the key lies."""
+    settings = common.settings()
+    addresses = await locate(settings)
+    conn = await connect_owner(addresses.owner or addresses.service)
+    async with conn:
+        applied = await status(conn, settings.db_schema)
+    waiting = [migration.number for migration in pending(applied)]
+    value = {
+        "schema": settings.db_schema,
+        "applied": sorted(applied),
+        "pending": waiting,
+        "embedded": addresses.joined is not None,
+    }
+    lines = [f"schema {settings.db_schema}: applied {sorted(applied)}, pending {waiting}"]
+    if applied and not waiting:
+        deployment = await Deployment.start(settings)
+        value |= {"key_file": deployment.key_file, "server": await deployment.server_version()}
+        lines.append(f"{value['server']}; key file {value['key_file']}")
+        await deployment.close()
+    if addresses.joined is not None:
+        addresses.joined.leave()
+    common.out.result(value, *lines)
+    return REFUSED if waiting else DONE
+
+
+async def show_models(common: Common) -> int:
+    """List the embedding models whose vectors this database knows."""
+    deployment = await Deployment.start(common.settings())
+    try:
+        found = await models(deployment.database)
+    finally:
+        await deployment.close()
+    table = Table("id", "name", "dimensions", "current", box=None)
+    for model in found:
+        table.add_row(*(str(model[name]) for name in ("model_id", "name", "dims", "current")))
+    common.out.result({"models": found}, table)
+    return DONE

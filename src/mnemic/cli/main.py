@@ -1,0 +1,53 @@
+"""The entry point of ``mnemic``: every command, and what happens before any of them."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+import structlog
+import typer
+
+from mnemic._version import __version__
+from mnemic.cli import database, demo, evaluate, ingest, memory
+
+
+def application() -> typer.Typer:
+    """Return the application with all its commands."""
+    app = typer.Typer(
+        name="mnemic",
+        help="Long-term memory for LLM agents.",
+        no_args_is_help=True,
+        add_completion=False,
+        pretty_exceptions_enable=False,
+        rich_markup_mode=None,
+    )
+
+    @app.callback(invoke_without_command=True)
+    def start(
+        version: bool = typer.Option(False, "--version", help="Print the version and exit."),
+        verbose: bool = typer.Option(False, "--verbose", "-v", help="Log to stderr."),
+    ) -> None:
+        """Long-term memory for LLM agents."""
+        if version:
+            typer.echo(f"mnemic {__version__}")
+            raise typer.Exit
+        _log_to_stderr(verbose)
+
+    for module in (memory, ingest, demo, evaluate, database):
+        module.register(app)
+    return app
+
+
+def _log_to_stderr(verbose: bool) -> None:
+    level = logging.DEBUG if verbose else logging.WARNING
+    structlog.configure(
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+    )
+    logging.basicConfig(level=level, stream=sys.stderr)
+
+
+def main() -> None:
+    """Run the command line."""
+    application()()

@@ -1,0 +1,112 @@
+"""How is a value sealed, opened and searched without being read?
+
+Pure functions over bytes. A sealed value is ``key id (16) | nonce (12) | AES-256-GCM ciphertext and tag``;
+its associated data names table, scope, row, column and version, so that a value moved to another place does
+not open. Words and hashes are HMAC-SHA256 under keys derived from the data key (HKDF, one label a use).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import hmac
+import os
+from uuid import UUID
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from mnemic.errors import KeyUnavailable
+
+KEY_BYTES = 32
+_ID = 16
+_NONCE = 12
+LEXEME_BYTES = 8
+
+
+def new_secret() -> bytes:
+    """Return 32 random bytes."""
+    return os.urandom(KEY_BYTES)
+
+
+def derive(secret: bytes, label: str) -> bytes:
+    """Return a 32-byte key for one use of ``secret``; other labels tell nothing about it."""
+    return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=label.encode()).derive(secret)
+
+
+def place(table: str, scope_key: str, row: object, column: str, version: int = 1) -> bytes:
+    """Return the associated data of one value. Parts cannot run into each other: each is length-prefixed."""
+    parts = [str(part).encode() for part in (table, scope_key, row, column, version)]
+    return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+
+
+class DataKey:
+    """One data key with everything derived from it; its secret never shows in a repr or a log."""
+
+    __slots__ = ("_cipher", "_index", "_mac", "key_id")
+
+    def __init__(self, key_id: UUID, secret: bytes) -> None:
+        self.key_id = key_id
+        self._cipher = AESGCM(derive(secret, "mnemic/content"))
+        self._index = derive(secret, "mnemic/lexemes")
+        self._mac = derive(secret, "mnemic/equality")
+
+    def __repr__(self) -> str:
+        return f"DataKey({self.key_id})"
+
+    def seal(self, text: str, at: bytes) -> bytes:
+        """Return ``text`` sealed for the place ``at``."""
+        nonce = os.urandom(_NONCE)
+        sealed = self._cipher.encrypt(nonce, text.encode(), at)
+        return self.key_id.bytes + nonce + sealed
+
+    def open(self, sealed: bytes, at: bytes) -> str:
+        """Return the text of ``sealed``.
+
+        Raises KeyUnavailable: ``unknown_key_id`` when another key sealed it, ``sealed_value_damaged`` when
+        the bytes were changed or belong to another place.
+        """
+        if sealed_with(sealed) != self.key_id:
+            raise KeyUnavailable(
+                "unknown_key_id", "A value was sealed with a key that is not at hand."
+            )
+        nonce, body = sealed[_ID : _ID + _NONCE], sealed[_ID + _NONCE :]
+        try:
+            return self._cipher.decrypt(nonce, body, at).decode()
+        except InvalidTag:
+            raise KeyUnavailable(
+                "sealed_value_damaged",
+                "A sealed value was changed or moved; restore it from a backup.",
+            ) from None
+
+    def lexeme(self, token: str) -> str:
+        """Return the blind form of one word: 8 bytes of HMAC-SHA256, in hexadecimal."""
+        return hmac.digest(self._index, token.encode(), "sha256")[:LEXEME_BYTES].hex()
+
+    def mac(self, text: str) -> bytes:
+        """Return the 32-byte keyed hash by which equal texts of one scope are found."""
+        return hmac.digest(self._mac, text.encode(), hashlib.sha256)
+
+
+def sealed_with(sealed: bytes) -> UUID:
+    """Return the id of the key that sealed a value."""
+    if len(sealed) < _ID + _NONCE + 16:
+        raise KeyUnavailable("sealed_value_damaged", "A sealed value is too short to be one.")
+    return UUID(bytes=bytes(sealed[:_ID]))
+
+
+def wrap(kek: bytes, secret: bytes, context: bytes) -> bytes:
+    """Return ``secret`` encrypted under a key-encryption key, bound to ``context``."""
+    nonce = os.urandom(_NONCE)
+    return nonce + AESGCM(kek).encrypt(nonce, secret, context)
+
+
+def unwrap(kek: bytes, wrapped: bytes, context: bytes) -> bytes:
+    """Undo ``wrap``. Raises KeyUnavailable (``wrong_key``) when key or context is another."""
+    try:
+        return AESGCM(kek).decrypt(wrapped[:_NONCE], wrapped[_NONCE:], context)
+    except InvalidTag:
+        raise KeyUnavailable(
+            "wrong_key", "The key at hand did not wrap this data key; name the right key file."
+        ) from None

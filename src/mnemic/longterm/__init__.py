@@ -1,0 +1,1 @@
+"""What is worth remembering, and how does it get in?"""

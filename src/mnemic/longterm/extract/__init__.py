@@ -1,0 +1,83 @@
+"""What do new turns of a conversation hold that is worth remembering, by rules alone?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from mnemic.longterm.extract.answers import answer
+from mnemic.longterm.extract.en import english
+from mnemic.longterm.extract.receipts import receipts
+from mnemic.longterm.extract.sentences import has_han
+from mnemic.longterm.extract.statements import statements
+from mnemic.longterm.extract.zh import chinese
+from mnemic.model import Candidate, Turn
+
+__all__ = ["extract_rules"]
+
+LONGEST_CONTENT = 2000
+
+
+def extract_rules(turns: Sequence[Turn], *, first_new: int = 0) -> tuple[Candidate, ...]:
+    """Return what the turns from ``first_new`` on state, in order of appearance.
+
+    ``turns`` are in order; those before ``first_new`` are context only (the question before a "yes").
+    Contents are the user's own words in the language of the turn, at most 2,000 characters, no two equal;
+    what is said twice names both turns in ``seqs``. Only users state; of an assistant only the receipt of
+    a finished operation counts. Never raises on any text.
+    """
+    found: dict[str, Candidate] = {}
+    for index in range(max(0, first_new), len(turns)):
+        for candidate in _of_turn(turns, index):
+            content = candidate.content[:LONGEST_CONTENT].strip()
+            if content:
+                _add(found, candidate, content)
+    return tuple(found.values())
+
+
+def _of_turn(turns: Sequence[Turn], index: int) -> Iterator[Candidate]:
+    turn = turns[index]
+    seq = _seq(turns, index)
+    if turn.role == "assistant":
+        yield from receipts(turn.content, seq)
+    if turn.role != "user":
+        return
+    before = turns[index - 1] if index else None
+    if before is not None and before.role == "assistant":
+        answered = answer(before.content, turn.content, (_seq(turns, index - 1), seq))
+        if answered is not None:
+            yield answered
+            return
+    yield from _stated(turn.content, seq)
+
+
+def _stated(text: str, seq: int) -> Iterator[Candidate]:
+    languages = (chinese(), english()) if has_han(text) else (english(),)
+    for language in languages:
+        found = statements(text, language)
+        for one in found:
+            rule = one.rule
+            yield Candidate(
+                one.content(text),
+                rule.memory_type,
+                rule.scope,
+                rule.confidence,
+                "user",
+                (seq,),
+                rule.name,
+            )
+        if found:
+            return
+
+
+def _seq(turns: Sequence[Turn], index: int) -> int:
+    stored = turns[index].seq
+    return index + 1 if stored is None else stored
+
+
+def _add(found: dict[str, Candidate], new: Candidate, content: str) -> None:
+    old = found.get(content)
+    seqs = new.seqs if old is None else (*old.seqs, *(s for s in new.seqs if s not in old.seqs))
+    kept = new if old is None else old
+    found[content] = Candidate(
+        content, kept.memory_type, kept.scope, kept.confidence, kept.source, seqs, kept.reason
+    )

@@ -1,0 +1,85 @@
+"""What does one extraction rule say, and what does a language bring along?
+
+A rule looks at one clause. Which clauses may speak at all is decided by the fields of ``Language``
+that silence; how clauses become contents is the work of ``statements``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from mnemic.model import MemoryType, Scope
+
+STATED = 0.9
+INFERRED = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One pattern, matched at the start of a clause.
+
+    ``rest``: the statement runs to the end of its sentence. ``topic``: what stands before the clause in
+    the same sentence belongs to it. ``wish``: it asks for a behaviour, so "only this time" cancels it.
+    """
+
+    name: str
+    pattern: re.Pattern[str]
+    memory_type: MemoryType
+    scope: Scope = "user"
+    confidence: float = STATED
+    rest: bool = False
+    topic: bool = False
+    wish: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """The words of one language. Patterns named ``*_head`` match at a clause's start, others anywhere."""
+
+    code: str
+    rules: tuple[Rule, ...]
+    lead: re.Pattern[str]
+    remember_head: re.Pattern[str]
+    remember_tail: re.Pattern[str]
+    request_head: re.Pattern[str]
+    question_head: re.Pattern[str]
+    question_tag: re.Pattern[str]
+    polite: re.Pattern[str]
+    inner_fact: re.Pattern[str]
+    hypothetical: re.Pattern[str]
+    standing: re.Pattern[str]
+    style: re.Pattern[str]
+    unsure: re.Pattern[str]
+    laughter: re.Pattern[str]
+    sarcasm: re.Pattern[str]
+    once: re.Pattern[str]
+    session: re.Pattern[str]
+    project: re.Pattern[str]
+    subject: re.Pattern[str]
+    person: re.Pattern[str]
+    pronoun: re.Pattern[str]
+    attaches: re.Pattern[str]
+    joiner: str
+
+
+def alternatives(words: str) -> str:
+    """Return one alternation of the words between bars, longest first (so that none hides another)."""
+    parts: list[str] = [""]
+    depth = 0
+    for char in words:
+        depth += (char in "([") - (char in ")]")
+        if char == "|" and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += char
+    known = sorted({part.strip() for part in parts if part.strip()}, key=lambda one: (-len(one), one))
+    return "(?:" + "|".join(known) + ")"
+
+
+def compiled(pattern: str, names: Mapping[str, str]) -> re.Pattern[str]:
+    """Compile a pattern in which ``{NAME}`` stands for a fragment; letter case is ignored."""
+    for name, fragment in names.items():
+        pattern = pattern.replace("{" + name + "}", fragment)
+    return re.compile(pattern, re.IGNORECASE)

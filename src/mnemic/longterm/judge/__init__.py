@@ -1,0 +1,32 @@
+"""Does a new text say the same as a stored one, something newer, or something different?
+
+    folding     one writing for width, case, script and quote marks
+    numerals    number words as digits
+    dates       dates, weekdays, clock times
+    quantities  amounts with units, versions, numbered things
+    words       words and listed phrases, in Chinese and English
+    reading     subject, concepts with signs, amounts, mood
+    comparing   what two readings share and where they part
+    decide      the rules, in order
+"""
+
+from __future__ import annotations
+
+from mnemic.longterm.judge.cases import case_of
+from mnemic.longterm.judge.decide import decide
+from mnemic.longterm.judge.folding import skeleton
+from mnemic.longterm.judge.labels import Judgement, Label, same
+
+__all__ = ["Judgement", "Label", "judge"]
+
+
+def judge(first: str, second: str, similarity: float | None = None) -> Judgement:
+    """Return what ``second``, which arrives later, is to ``first``, which is stored.
+
+    ``similarity`` is the calibrated similarity of the two texts in [0, 1], None when unknown; it only
+    tips the unsure middle. When nothing decides, the answer is ``different``: a kept duplicate costs less
+    than a lost fact. Never raises for any text.
+    """
+    if skeleton(first) == skeleton(second):
+        return same("same_words")
+    return decide(case_of(first, second, similarity))

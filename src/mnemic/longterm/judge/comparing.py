@@ -1,0 +1,150 @@
+"""Where do two readings meet and where do they part?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from mnemic.longterm.judge.lexicon import lexicon
+from mnemic.longterm.judge.marks import Mark, agree
+from mnemic.longterm.judge.reading import Reading, Token
+
+__all__ = ["Difference", "compare"]
+
+_PLAIN = frozenset({"number", "count", "times", "points", "floor", "item", "rate"})
+_LIGHT = frozenset({"have", "eat", "drink", "take_in", "choose", "make", "need", "prefer", "know"})
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """What two readings share and what each says alone.
+
+    ``flipped`` are shared concepts with opposite signs, ``clashes`` amounts of one kind with other
+    values, ``left_first`` and ``left_second`` what only one says (light words left out), ``extra_first``
+    and ``extra_second`` amounts without a counterpart.
+    """
+
+    shared: tuple[Token, ...]
+    flipped: frozenset[str]
+    left_first: tuple[Token, ...]
+    left_second: tuple[Token, ...]
+    clashes: tuple[tuple[Mark, Mark], ...]
+    extra_first: tuple[Mark, ...]
+    extra_second: tuple[Mark, ...]
+    agreed: int
+
+
+def compare(first: Reading, second: Reading) -> Difference:
+    """Return the difference of two readings."""
+    met = _met(first, second)
+    left_first = [t for t in first.tokens if t not in met]
+    left_second = [t for t in second.tokens if t not in met]
+    shared = tuple(t for t in first.tokens if t in met)
+    signs: dict[str, set[int]] = {}
+    for token in second.tokens:
+        signs.setdefault(token.key, set()).add(token.sign)
+    flipped = frozenset(
+        t.key for t in first.tokens if t.key in signs and t.sign not in signs[t.key]
+    )
+    clashes, extra_first, extra_second, agreed = _amounts(first.marks, second.marks)
+    return Difference(
+        shared,
+        flipped,
+        tuple(t for t in left_first if _tells(t, second, left_second)),
+        tuple(t for t in left_second if _tells(t, first, left_first)),
+        clashes,
+        extra_first,
+        extra_second,
+        agreed,
+    )
+
+
+def _met(first: Reading, second: Reading) -> set[Token]:
+    """Return the tokens of either reading that have a counterpart in the other."""
+    keys_first, keys_second = first.keys, second.keys
+    met = {t for t in first.tokens if t.key in keys_second}
+    met |= {t for t in second.tokens if t.key in keys_first}
+    rest = [t for t in second.tokens if t not in met]
+    for token in first.tokens:
+        if token in met:
+            continue
+        twin = next((other for other in rest if _same_word(token, other)), None)
+        if twin is not None:
+            met |= {token, twin}
+            rest.remove(twin)
+    return met
+
+
+def _same_word(first: Token, second: Token) -> bool:
+    """Whether two words are one, misspelt or written shorter; names and listed pairs never are."""
+    if first.name or second.name or (first.known and second.known) or first.sign != second.sign:
+        return False
+    one, two = first.text, second.text
+    if one.isascii() and two.isascii():
+        return len(one) >= 5 and len(two) >= 5 and _near(one, two)
+    return min(len(one), len(two)) >= 2 and (one in two or two in one)
+
+
+def _near(one: str, two: str) -> bool:
+    """Whether one edit (or two neighbours swapped) turns one word into the other."""
+    if one[0] != two[0] or abs(len(one) - len(two)) > 1:
+        return False
+    start = next((i for i, (a, b) in enumerate(zip(one, two, strict=False)) if a != b), None)
+    if start is None:
+        return True
+    rest_one, rest_two = one[start:], two[start:]
+    return (
+        rest_one[1:] == rest_two[1:]
+        or rest_one == rest_two[1:]
+        or rest_one[1:] == rest_two
+        or (rest_one[:2] == rest_two[1::-1] and rest_one[2:] == rest_two[2:])
+    )
+
+
+def _tells(token: Token, other: Reading, others_left: list[Token]) -> bool:
+    """Whether a word without counterpart says something the other reading does not."""
+    lists = lexicon()
+    rivals = [t for t in others_left if t.section == token.section and t.section]
+    if lists.tagged(token.key, "weak"):
+        return bool(rivals) and not lists.tagged(token.key, "linking")
+    if token.key in _LIGHT:
+        return token.sign < 0
+    if token.key == "work" and any(t.section in ("job", "workplace") for t in other.tokens):
+        return token.sign < 0
+    if token.section == "part":
+        return bool(rivals) or not any(mark.kind == "time" for mark in other.marks)
+    # What belongs to a kind the other names adds nothing of its own kind: 布偶猫 is a 猫.
+    return not (token.sign > 0 and any(lists.covers(token.key, t.key) for t in other.tokens))
+
+
+def _amounts(
+    first: tuple[Mark, ...], second: tuple[Mark, ...]
+) -> tuple[tuple[tuple[Mark, Mark], ...], tuple[Mark, ...], tuple[Mark, ...], int]:
+    rest_first, rest_second = list(first), list(second)
+    agreed = 0
+    for mark in first:
+        twin = next((m for m in rest_second if _comparable(mark, m) and agree(mark, m)), None)
+        if twin is not None:
+            rest_first.remove(mark)
+            rest_second.remove(twin)
+            agreed += 1
+    clashes: list[tuple[Mark, Mark]] = []
+    for mark in tuple(rest_first):
+        rival = next((m for m in rest_second if _comparable(mark, m)), None)
+        if rival is not None:
+            clashes.append((mark, rival))
+            rest_first.remove(mark)
+            rest_second.remove(rival)
+    return tuple(clashes), _telling(rest_first), _telling(rest_second), agreed
+
+
+def _telling(marks: list[Mark]) -> tuple[Mark, ...]:
+    """Leave out the 1 of "one cat", which says no more than "a cat"."""
+    return tuple(m for m in marks if not (m.kind in ("count", "number") and m.value == (1.0,)))
+
+
+def _comparable(first: Mark, second: Mark) -> bool:
+    if first.kind == second.kind:
+        return True
+    if "number" in (first.kind, second.kind) and len(first.value) == len(second.value) == 1:
+        return first.value == second.value or {first.kind, second.kind} <= _PLAIN
+    return {first.kind, second.kind} <= _PLAIN

@@ -1,0 +1,137 @@
+"""Which dates, weekdays and clock times does a text name, whatever the notation?
+
+5月20日 = May 20 = 05-20, 周三 = Wednesday, 下午三点 = 15:00 = 3 pm. Expects folded text in which number
+words are digits already (``numerals.with_digits``).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from mnemic.longterm.judge.marks import Mark, blank
+
+__all__ = ["scan"]
+
+_MONTHS = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"]
+_MONTH = {name: i for i, name in enumerate(_MONTHS, start=1)} | {
+    name[:3]: i for i, name in enumerate(_MONTHS, start=1)
+}
+_MONTH["sept"] = 9
+_NAMES = "|".join(sorted(_MONTH, key=len, reverse=True))
+_DAYS = ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"]
+_SHORT_DAYS = {"mon": 0, "tue": 1, "tues": 1, "wed": 2, "thu": 3, "thur": 3, "thurs": 3, "fri": 4}
+_SHORT_DAYS |= {"sat": 5, "sun": 6}
+_CHINESE_DAYS = {c: i for i, c in enumerate("一二三四五六日")} | {"天": 6, "末": -1}
+_CHINESE_DAYS |= {str(i + 1): i for i in range(7)}
+
+_Y = r"(?P<y>(?:19|20)\d\d)"
+_M = r"(?P<m>1[0-2]|0?[1-9])"
+_D = r"(?P<d>3[01]|[12]\d|0?[1-9])"
+_DATES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"(?<!\d){_Y}[-/.]{_M}[-/.]{_D}(?!\d)",
+        rf"(?<!\d){_Y}年(?:{_M}月(?:份|{_D}[日号]?)?)?",
+        rf"(?<![\d.]){_M}月(?:{_D}[日号]?|份)?(?!\d)",
+        rf"\b{_D}(?:st|nd|rd|th)?(?: of)? (?P<n>{_NAMES})\b\.?(?:,? {_Y}\b)?",
+        rf"\b(?P<n>{_NAMES})\b\.? {_D}(?:st|nd|rd|th)?\b(?![:\d])(?:,? {_Y}\b)?",
+        rf"\b(?P<n>{_NAMES}) {_Y}\b",
+        rf"\b(?:in|by|until|till|since|from|this|next|last|early|late|mid|every|for|to) (?P<n>{_NAMES})\b",
+        rf"\b(?P<n>{'|'.join(name for name in _MONTHS if name not in ('may', 'march'))})\b",
+        rf"(?<![\d./-]){_M}/{_D}(?![\d/])",
+        rf"(?<![\d./-]){_D}/{_M}(?![\d/])",
+        r"(?<![\d.-])(?P<m>0[1-9]|1[0-2])-(?P<d>0[1-9]|[12]\d|3[01])(?![\d-])",
+        rf"(?<!\d)(?<!第){_D}[号日](?!\d|线|楼|门|桌|房|柜|机|车|会议|厅|院|馆|球|店|库|仓|教室|病房|床|站|窗|储|工位|服务|节点)",
+        rf"\b(?:the )?{_D}(?:st|nd|rd|th)\b(?! (?:floor|time|place|birthday|grade|century|street|avenue|round|edition|version))",
+        rf"\b(?:in|since|from|until|by|during|of|year|back in) {_Y}\b",
+    )
+)
+_AM_PM = r"(?P<ap>a\.?m\b\.?|p\.?m\b\.?)"
+_PART = r"(?P<p>上午|早上|早晨|清晨|凌晨|中午|下午|傍晚|晚上|夜里|夜间|午后|今晚|每晚|当晚|晚)?"
+_TIMES = tuple(
+    re.compile(pattern)
+    for pattern in (
+        rf"{_PART}的?(?<![\d:.])(?P<h>[01]?\d|2[0-4]):(?P<mi>[0-5]\d)(?!\d|:\d)(?: ?{_AM_PM})?",
+        rf"\b(?P<h>1[0-2]|0?[1-9])(?:\.(?P<mi>[0-5]\d))? ?{_AM_PM}",
+        rf"{_PART}的?(?<![\d.])(?P<h>1?\d|2[0-4])点(?:钟|整)?(?P<q>半|[一1]刻|[三3]刻)?"
+        r"(?:(?P<mi>[0-5]?\d)分?)?(?!\d|[万倍亿])",
+        r"\b(?P<h>1[0-2]|[1-9]) o'?clock(?: in the (?P<ep>morning|afternoon|evening))?",
+        r"\b(?P<rel>half past|half|quarter past|quarter to|a quarter past|a quarter to) (?P<h>1[0-2]|[1-9])\b",
+        r"\bat (?P<h>1[0-2]|[1-9]) (?:in the|every|each) (?P<ep>morning|afternoon|evening)",
+        r"\bat (?P<h>1[0-2]|[1-9])(?=[,;!?]|\.(?!\d)|$| on\b| sharp\b| every\b| from\b| until\b| instead\b| now\b)",
+    )
+)
+_WEEKDAYS = re.compile(
+    rf"\b(?P<en>{'|'.join(_DAYS)})s?\b|\b(?:on|every|each|and|to|,|/) ?(?P<ab>{'|'.join(_SHORT_DAYS)})\b"
+    r"|(?:周|星期|礼拜)(?P<zh>[一二三四五六日天1-7](?:[、和到至]?(?:周|星期)?[一二三四五六日天](?![个些般百千十]))*)(?!\d|[月年次遍回])"
+)
+
+
+def scan(text: str) -> list[Mark]:
+    """Return the marks of kinds ``date`` (year, month, day), ``time`` and ``weekday`` (0 is Monday)."""
+    found: list[Mark] = []
+    rest = text
+    for patterns, reader in ((_DATES, _date), (_TIMES, _time), ((_WEEKDAYS,), _weekdays)):
+        for pattern in patterns:
+            marks = [mark for match in pattern.finditer(rest) for mark in _read(reader, match)]
+            found += marks
+            if marks:
+                rest = blank(rest, marks)
+    return found
+
+
+def _read(reader: Callable[[re.Match[str]], Iterator[Mark]], match: re.Match[str]) -> list[Mark]:
+    return list(reader(match))
+
+
+def _date(match: re.Match[str]) -> Iterator[Mark]:
+    parts = match.groupdict()
+    month = _MONTH[parts["n"]] if parts.get("n") else _number(parts.get("m"))
+    value = (_number(parts.get("y")), month, _number(parts.get("d")))
+    yield Mark("date", value, *match.span())
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text else None
+
+
+def _time(match: re.Match[str]) -> Iterator[Mark]:
+    parts = match.groupdict()
+    hour = int(parts["h"])
+    minute = int(parts.get("mi") or 0)
+    quarter, relation = parts.get("q") or "", parts.get("rel") or ""
+    if "半" in quarter or "half" in relation:
+        minute = 30
+    elif quarter or "quarter past" in relation:
+        minute = 45 if quarter[:1] in ("三", "3") else 15
+    elif relation:
+        hour, minute = hour - 1, 45
+    half = _half_of_day(parts)
+    if half == "pm" and hour < 12:
+        hour += 12
+    elif half == "am" and hour == 12:
+        hour = 0
+    is_open = half is None and hour <= 12 and not match.group(0).startswith("0")
+    yield Mark("time", (hour % 24 * 60 + minute, float(is_open)), *match.span())
+
+
+def _half_of_day(parts: dict[str, str | None]) -> str | None:
+    if parts.get("ap"):
+        return (parts["ap"] or "")[0] + "m"
+    if parts.get("ep"):
+        return "am" if parts["ep"] == "morning" else "pm"
+    part = parts.get("p")
+    if not part:
+        return None
+    return "am" if part in ("上午", "早上", "早晨", "清晨", "凌晨") else "pm"
+
+
+def _weekdays(match: re.Match[str]) -> Iterator[Mark]:
+    if match["zh"]:
+        days = [_CHINESE_DAYS[c] for c in match["zh"] if c in _CHINESE_DAYS]
+    else:
+        word = match["en"] or match["ab"]
+        days = [_DAYS.index(word) if word in _DAYS else _SHORT_DAYS[word]]
+    for day in days:
+        yield Mark("weekday", (day,), *match.span())

@@ -1,0 +1,133 @@
+"""Which concept does a word or phrase stand for, in Chinese or English?
+
+The lists under ``words/`` map surface forms to concepts; "-open" is the other end of "open". Loaded on
+first use. English is looked up by stems, so that every inflection of a listed word is found.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+import snowballstemmer
+
+from mnemic.longterm.judge.resources import lines
+
+__all__ = ["Entry", "Lexicon", "lexicon", "stem"]
+
+_FILES = ("grammar", "verbs", "axes", "topics", "people", "places", "things")
+_HAN = re.compile(r"[㐀-鿿]")
+_TAGS = ("verb", "one", "many", "weak", "linking", "scope")
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What one surface form stands for.
+
+    ``concepts`` are pairs of concept and sign (+1 or -1), ``flags`` mark change, end, plan and so on,
+    ``section`` is the list it comes from, ``tags`` how its section behaves.
+    """
+
+    concepts: tuple[tuple[str, int], ...]
+    flags: frozenset[str]
+    section: str
+    tags: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Lexicon:
+    """All lists: forms to entries, concepts to sections, kinds to members."""
+
+    english: dict[tuple[str, ...], Entry]
+    stems: dict[tuple[str, ...], Entry]
+    chinese: dict[str, Entry]
+    section: dict[str, str]
+    tags: dict[str, frozenset[str]]
+    kinds: dict[str, frozenset[str]]
+    longest_phrase: int
+
+    def phrase(self, words: tuple[str, ...], stems: tuple[str, ...]) -> Entry | None:
+        """Return the entry of an English phrase: as written if listed so, else by its stems."""
+        return self.english.get(words) or self.stems.get(stems)
+
+    def section_of(self, concept: str) -> str:
+        """Return the section of a concept, "" for words outside the lists."""
+        return self.section.get(concept, "")
+
+    def tagged(self, concept: str, tag: str) -> bool:
+        """Return whether the section of a concept carries a tag."""
+        return tag in self.tags.get(concept, frozenset())
+
+    def covers(self, kind: str, member: str) -> bool:
+        """Return whether a concept is a kind that the other belongs to (fruit, apple)."""
+        return member in self.kinds.get(kind, frozenset())
+
+
+@lru_cache(maxsize=1)
+def _stemmer() -> snowballstemmer.stemmer:
+    return snowballstemmer.stemmer("english")
+
+
+@lru_cache(maxsize=16_384)
+def stem(word: str) -> str:
+    """Return the stem of a lower-case English word; British and American spellings meet."""
+    plain = word[:40].removesuffix("'s").removesuffix("'")
+    stemmed = str(_stemmer().stemWord(plain))
+    stemmed = re.sub(r"our(?=s?$|it|abl|ful|i)", "or", stemmed)
+    return re.sub(r"metre?$", "meter", stemmed)
+
+
+@lru_cache(maxsize=1)
+def lexicon() -> Lexicon:
+    """Return the lists, read once."""
+    english: dict[tuple[str, ...], Entry] = {}
+    stems: dict[tuple[str, ...], Entry] = {}
+    chinese: dict[str, Entry] = {}
+    section_of: dict[str, str] = {}
+    tags_of: dict[str, frozenset[str]] = {}
+    for name in _FILES:
+        section, tags = "", frozenset[str]()
+        for line in lines(f"{name}.txt"):
+            if line.startswith("["):
+                section, tags = _header(line)
+                continue
+            entry, forms_en, forms_zh = _entry(line, section, tags)
+            english |= {tuple(form.split()): entry for form in forms_en}
+            stems |= {tuple(stem(word) for word in form.split()): entry for form in forms_en}
+            chinese |= dict.fromkeys(forms_zh, entry)
+            for concept, _ in entry.concepts:
+                section_of[concept] = section_of.get(concept, section)
+                tags_of[concept] = tags_of.get(concept, tags)
+    longest = max(len(form) for form in english)
+    return Lexicon(english, stems, chinese, section_of, tags_of, _kinds(section_of), longest)
+
+
+def _header(line: str) -> tuple[str, frozenset[str]]:
+    words = line.strip("[]").split()
+    return words[0], frozenset(words[1:]) | ({words[0]} & set(_TAGS))
+
+
+def _entry(line: str, section: str, tags: frozenset[str]) -> tuple[Entry, list[str], list[str]]:
+    head, _, forms = line.partition(":")
+    words = head.split()
+    names = [] if words[0] == "-" else words[0].split("+")
+    concepts = tuple((name.lstrip("-"), -1 if name.startswith("-") else 1) for name in names)
+    flags = frozenset(word[1:] for word in words[1:])
+    left, _, right = forms.partition("|")
+    english = [form.strip() for form in left.split(",") if form.strip()]
+    chinese = right.split()
+    return Entry(concepts, flags, section, tags), english, chinese
+
+
+def _kinds(section_of: dict[str, str]) -> dict[str, frozenset[str]]:
+    kinds: dict[str, frozenset[str]] = {}
+    for line in lines("kinds.txt"):
+        kind, _, right = line.partition(">")
+        members: set[str] = set()
+        for word in right.split():
+            section = word.strip("[]")
+            inside = {c for c, s in section_of.items() if s == section}
+            members |= inside if word.startswith("[") else {word}
+        kinds[kind.strip()] = frozenset(members - {kind.strip()})
+    return kinds

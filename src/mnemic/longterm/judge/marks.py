@@ -1,0 +1,59 @@
+"""What is one measured or dated spot in a text, and do two of them say the same?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+__all__ = ["Mark", "agree", "blank"]
+
+_HALF_DAY = 720
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """One quantity, date, time or numbered thing.
+
+    ``kind`` is what is measured (``duration``, ``money``, ``date``, ``time``, ``weekday``, ``count``,
+    ``item`` for a numbered thing ...), ``value`` its value in the base unit of the kind, ``start`` and ``end`` the span.
+    """
+
+    kind: str
+    value: tuple[float | str | None, ...]
+    start: int
+    end: int
+
+    @property
+    def is_item(self) -> bool:
+        """Whether the number names a thing (room 12) rather than measures one."""
+        return self.kind == "item"
+
+
+def agree(first: Mark, second: Mark) -> bool:
+    """Return whether two marks of one kind can be the same value.
+
+    Dates agree when no part that both give differs (May 20 and 2026-05-20); clock times agree by the
+    half day when either leaves morning or afternoon open.
+    """
+    if first.kind == "date":
+        pairs = zip(first.value, second.value, strict=True)
+        shared = [(a, b) for a, b in pairs if a is not None and b is not None]
+        return bool(shared) and all(a == b for a, b in shared)
+    if first.kind == "time":
+        (one, open_one), (two, open_two) = _clock(first), _clock(second)
+        if open_one or open_two:
+            return one % _HALF_DAY == two % _HALF_DAY
+        return one == two
+    return first.value == second.value
+
+
+def _clock(mark: Mark) -> tuple[int, bool]:
+    minutes, is_open = mark.value
+    return int(minutes or 0), bool(is_open)
+
+
+def blank(text: str, marks: list[Mark]) -> str:
+    """Return the text with the spans of the marks blanked out, positions unchanged."""
+    chars = list(text)
+    for mark in marks:
+        chars[mark.start : mark.end] = "\x00" * (mark.end - mark.start)
+    return "".join(chars)

@@ -1,0 +1,113 @@
+"""Which amounts, versions and numbered things does a text name, in which unit?
+
+Units of one kind are brought to one base (5 km = 5000 m), so that notation is not mistaken for change
+and a changed unit is not overlooked. Expects folded text with digits, dates blanked out.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+from mnemic.longterm.judge.marks import Mark
+from mnemic.longterm.judge.resources import lines
+
+__all__ = ["scan"]
+
+_ITEM_NOUNS = ["room", "locker", "run", "bay", "gate", "line", "platform", "chapter", "episode", "season", "round", "sprint", "phase", "level", "floor", "bus", "tram", "route", "exit", "ticket", "issue", "pr", "build", "bug", "task", "step", "figure", "section", "unit", "flat", "apartment", "building", "lot", "box", "server", "node", "seat", "terminal", "lane", "stage", "batch", "experiment", "lesson", "iteration", "job", "desk", "trial", "test", "case", "slot", "channel", "track", "volume", "part", "release", "benchmark", "attempt", "session", "group", "table", "order", "invoice", "machine", "worker", "shard", "partition", "rack", "pump", "robot", "camera", "team", "lab", "hall", "court", "field", "pool", "shelf", "drawer", "carriage", "coach", "house", "highway", "motorway", "junction"]
+_CHINESE_ITEMS = "会议室|工单|实验|迭代|房间|分区|批次|站台|车厢|储物柜|柜子|工位|车位|节点|任务|问题|需求|机器|教室|用例|测试|编号为"
+_BEFORE = re.compile(
+    rf"(?:\b(?:{'|'.join(_ITEM_NOUNS)})s?(?: no\.?| number| #)? ?#?|#|(?P<nth>第)"
+    rf"|(?:{_CHINESE_ITEMS}) ?)$"
+)
+_ITEM_AFTER = re.compile(
+    r"号? ?(?:号线|号?楼|号门|号桌|号房|号柜|号机|号车|号?会议室|号厅|号院|号馆|号店|号库|号仓|号?教室|号?病房|号床"
+    r"|号站|号窗|号储物柜|号?工位|号?车位|号服务器|号节点|期|单元|路|班|室|组(?!织)|栋)"
+)
+_NUMBER = re.compile(
+    r"(?P<cur>[$€£¥]) ?(?P<money>\d[\d,]*(?:\.\d+)?)(?P<mm>万|k\b|m\b)?"
+    r"|(?P<v>\bv(?:ersion)? ?)?(?P<num>(?<![\d.])\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<![\d.])\d+(?:\.\d+)*)"
+    r"(?P<mul>万|亿|千(?!克|米|瓦)|k(?=\b)|(?= thousand| million))?"
+    r"|(?P<half>半个?|half an? |half-|\ban? (?=hour|minute))(?=小时|天|年|月|公里|斤|升|hour|minute|mile|kilo|litre|year|day)"
+)
+_MULTIPLIERS = {"万": 10_000.0, "亿": 1e8, "千": 1_000.0, "k": 1_000.0, "m": 1e6}
+_CURRENCIES = {"$": "usd", "€": "eur", "£": "gbp", "¥": "cny"}
+_TWICE = re.compile(r"\btwice\b")
+
+
+@lru_cache(maxsize=1)
+def _units() -> tuple[re.Pattern[str], dict[str, tuple[str, float]]]:
+    table: dict[str, tuple[str, float]] = {}
+    for line in lines("units.txt"):
+        head, names = line.split(":", 1)
+        kind, factor = head.split()
+        table |= {name: (kind, float(factor)) for name in names.split()}
+    names = "|".join(re.escape(name) for name in sorted(table, key=len, reverse=True))
+    return re.compile(rf"(?P<more>个半|半)?个?[ -]?(?P<unit>{names})(?P<rest>半)?(?![a-z])"), table
+
+
+def scan(text: str) -> list[Mark]:
+    """Return the marks of amounts (kind and base value), plain numbers and numbered things."""
+    marks: list[Mark] = []
+    match = _NUMBER.search(text)
+    while match:
+        mark = _item(match, text) or _amount(match, text)
+        marks.append(mark)
+        match = _NUMBER.search(text, max(mark.end, match.end()))
+    marks += [Mark("times", (2.0,), *match.span()) for match in _TWICE.finditer(text)]
+    return marks
+
+
+def _item(match: re.Match[str], text: str) -> Mark | None:
+    """Return the number as the name of a thing: its noun stays in the text as a word."""
+    if not match["num"]:
+        return None
+    number = match["num"]
+    before = _BEFORE.search(text[max(0, match.start() - 24) : match.start()])
+    after = _ITEM_AFTER.match(text, match.end("num"))
+    if not after and (before is None or "." in number):
+        return None
+    # "run 5 km" measures; "run 41" is a run.
+    if not after and before and not before["nth"] and _units()[0].match(text, match.end()):
+        return None
+    start = match.start() - (1 if before and before["nth"] else 0)
+    end = match.end("num") + (1 if after and after.group(0).startswith("号") else 0)
+    return Mark("item", (_float(number),), start, end)
+
+
+def _amount(match: re.Match[str], text: str) -> Mark:
+    if match["cur"]:
+        value = _float(match["money"]) * _MULTIPLIERS.get(match["mm"] or "", 1.0)
+        return Mark("money", (_CURRENCIES[match["cur"]], value), *match.span())
+    pattern, table = _units()
+    unit = pattern.match(text, match.end())
+    if match["half"]:
+        value = 0.5 if match["half"].startswith(("半", "half")) else 1.0
+    elif match["num"].count(".") > 1 or match["v"] or (not unit and "." in match["num"]):
+        return Mark("number", _version(match["num"]), *match.span())
+    else:
+        value = _float(match["num"]) * _MULTIPLIERS.get(match["mul"] or "", 1.0)
+    if unit is None:
+        return Mark("number", (value,), *match.span())
+    kind, factor = table[unit["unit"]]
+    if unit["more"] or unit["rest"]:
+        value += 0.5
+    return _measured(kind, value, factor, match.start(), unit.end())
+
+
+def _measured(kind: str, value: float, factor: float, start: int, end: int) -> Mark:
+    name, _, currency = kind.partition("/")
+    if currency:
+        return Mark(name, (currency, round(value * factor, 6)), start, end)
+    return Mark(name, (round(value * factor, 6),), start, end)
+
+
+def _float(text: str) -> float:
+    return float(text.replace(",", "")[:40])
+
+
+def _version(text: str) -> tuple[float, ...]:
+    parts = [float(part[:15]) for part in text.replace(",", "").split(".")]
+    while len(parts) > 1 and parts[-1] == 0:
+        parts.pop()
+    return tuple(parts)

@@ -1,0 +1,117 @@
+"""Which parts of a text may never be remembered, and what stands in their place?
+
+    fold            the text without disguises, with the way back to its offsets
+    vendors, assignments, logins, passwords      credentials by shape, by name, by place, in prose
+    cards, ids, accounts                         numbers, where a checksum exists it decides
+    places, biometrics, health                   coordinates, body data, diagnoses of a person
+    contacts                                     e-mail and phone, off by default
+
+Pure functions; the cost of a clean text is a few substring checks. Findings never carry the value.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from urllib.parse import quote
+
+from mnemic.longterm.sensitive.accounts import find_accounts
+from mnemic.longterm.sensitive.assignments import find_assigned
+from mnemic.longterm.sensitive.biometrics import find_biometrics
+from mnemic.longterm.sensitive.cards import find_cards
+from mnemic.longterm.sensitive.contacts import find_emails, find_phones
+from mnemic.longterm.sensitive.fold import Folded, Span, fold
+from mnemic.longterm.sensitive.health import find_medical
+from mnemic.longterm.sensitive.ids import find_ids
+from mnemic.longterm.sensitive.logins import find_logins
+from mnemic.longterm.sensitive.passwords import find_told
+from mnemic.longterm.sensitive.places import find_places
+from mnemic.longterm.sensitive.vendors import find_vendor_tokens
+
+__all__ = ["CATEGORIES", "DEFAULT_CATEGORIES", "Finding", "find_sensitive", "mask"]
+
+DEFAULT_CATEGORIES: frozenset[str] = frozenset(
+    {
+        "password",
+        "api_key",
+        "token",
+        "payment_card",
+        "national_id",
+        "bank_account",
+        "biometric",
+        "exact_location",
+        "medical",
+    }
+)
+CATEGORIES: frozenset[str] = DEFAULT_CATEGORIES | {"email", "phone"}
+
+_SECRETS = frozenset({"password", "api_key", "token"})
+_NUMBER = re.compile(r"\d(?:[ \-.·/:()]{0,3}[A-Za-z]?\d){5}|\d{4}[A-Za-z]\d|\d[A-Za-z]{2}\d")
+_DETECTORS: tuple[tuple[frozenset[str], bool, Callable[[Folded], Iterator[Span]]], ...] = (
+    (_SECRETS, False, find_vendor_tokens),
+    (_SECRETS, False, find_assigned),
+    (_SECRETS, False, find_logins),
+    (_SECRETS, False, find_told),
+    (frozenset({"bank_account"}), True, find_accounts),
+    (frozenset({"biometric"}), False, find_biometrics),
+    (frozenset({"exact_location"}), False, find_places),
+    (frozenset({"national_id"}), True, find_ids),
+    (frozenset({"payment_card"}), False, find_cards),
+    (frozenset({"medical"}), False, find_medical),
+    (frozenset({"email"}), False, find_emails),
+    (frozenset({"phone"}), True, find_phones),
+)
+"""Categories, whether a number is needed, and the detector; where ranges overlap the first one wins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A sensitive part of a text: category and half-open character range in the text as given."""
+
+    category: str
+    start: int
+    end: int
+
+
+def find_sensitive(
+    text: str, categories: frozenset[str] = DEFAULT_CATEGORIES
+) -> tuple[Finding, ...]:
+    """Return the sensitive parts of ``text`` in order, without overlaps (empty for clean text)."""
+    folded = fold(text)
+    numbered = bool(_NUMBER.search(folded.text))
+    kept: list[Span] = []
+    for offered, needs_number, detect in _DETECTORS:
+        if (numbered or not needs_number) and offered & categories:
+            for span in detect(folded):
+                if span.category in categories and not _overlaps(kept, span):
+                    kept.append(span)
+    return tuple(_finding(folded, span) for span in sorted(kept, key=lambda span: span.start))
+
+
+def _overlaps(kept: list[Span], span: Span) -> bool:
+    return any(span.start < other.end and other.start < span.end for other in kept)
+
+
+def _finding(folded: Folded, span: Span) -> Finding:
+    return Finding(
+        span.category,
+        folded.original(span.start),
+        folded.original(max(span.start, span.end - 1)) + 1,
+    )
+
+
+def mask(text: str, findings: Iterable[Finding], user_id: str) -> str:
+    """Return ``text`` with ``user:<id>#<category>_masked`` in place of each finding.
+
+    The id is percent-encoded as in every entity reference; overlapping findings count once.
+    """
+    pieces: list[str] = []
+    position = 0
+    for finding in sorted(findings, key=lambda each: (each.start, -each.end)):
+        if finding.start >= position:
+            pieces.append(text[position : finding.start])
+            pieces.append(f"user:{quote(user_id, safe='')}#{finding.category}_masked")
+        position = max(position, finding.end)
+    pieces.append(text[position:])
+    return "".join(pieces)

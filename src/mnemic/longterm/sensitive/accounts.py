@@ -1,0 +1,88 @@
+"""Is there a bank account number in this text?
+
+An IBAN proves itself by mod 97 (or by the word IBAN beside it). Any other account number has no checksum,
+so an account word right before it and a bank word around it are both needed.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mnemic.longterm.sensitive.checks import iban
+from mnemic.longterm.sensitive.fold import Folded, Span
+from mnemic.longterm.sensitive.numbers import after, before
+
+_IBAN = re.compile(
+    r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]{4}){2,7}(?:[ -]?[A-Za-z0-9]{1,3})?(?![A-Za-z0-9])"
+)
+_ACCOUNT = re.compile(
+    r"(?:账号|帐号|账户|帐户|賬號|賬戶|帳號|帳戶|存折(?:账号)?|户头|対公|口座(?:番号)?|"
+    r"\baccount(?: (?:number|no|num|nr))?|\bacct|\ba/c|kontonummer|\bclabe|\bcbu\b|\bbsb\b|sort code|iban|"
+    r"numéro de compte|número de cuenta)"
+    r"(?P<gap>[^\d\n。；;!?！？]{0,24}?)"
+    r"(?P<number>\d(?:[ \-.]{0,2}\d){5,33})(?![A-Za-z0-9])"
+)
+_BRANCH = re.compile(
+    r"(?:银行|銀行|分行|支行|信用社|农信)[^\d\n。；;!?！？]{0,12}?(?P<number>\d(?:[ \-]{0,2}\d){11,29})(?![A-Za-z0-9])"
+)
+_HOLDER = re.compile(r"户名|戶名|开户|收款|账|帐|汇款|打款|转账")
+_BANK = re.compile(
+    r"银行|銀行|开户|開戶|户名|戶名|对公|存折|农信|信用社|支行|分行|[工建农中招交浦]行|汇款|匯款|转账|轉賬|"
+    r"打款|收款|付款|工资|打到|转到|转给|网银|储蓄|"
+    r"\bbank|\biban|\bswift|\bbic\b|routing|sort code|\bbsb\b|checking|savings|\bwire\b|\bach\b|transfer|"
+    r"direct deposit|payroll|deposit|konto|cuenta|compte|beneficiary|口座|\bclabe|\bcbu\b|\biban"
+)
+_OTHER = re.compile(
+    r"户号|客户号|客户编号|电费|水费|燃气|宽带|游戏|微信|qq|订单|流水|单号|余额|balance|元|手机|电话|微博|抖音"
+)
+_UNIT = re.compile(r"\s?(?:元|块|万|千|美元|usd|dollars?|rmb|%|岁|天|年|月|人|个)")
+
+
+def find_accounts(folded: Folded) -> Iterator[Span]:
+    """Yield each IBAN and each account number that its words name."""
+    named = "iban" in folded.lower
+    for match in _IBAN.finditer(folded.text):
+        span = _iban_span(folded, match, named)
+        if span is not None:
+            yield span
+    if not _BANK.search(folded.lower):
+        return
+    for match in _ACCOUNT.finditer(folded.lower):
+        if _is_account(folded, match):
+            yield Span("bank_account", match.start("number"), match.end("number"))
+    if _HOLDER.search(folded.text):
+        for match in _BRANCH.finditer(folded.text):
+            if not _OTHER.search(match[0]):
+                yield Span("bank_account", match.start("number"), match.end("number"))
+
+
+def _iban_span(folded: Folded, match: re.Match[str], named: bool) -> Span | None:
+    words = list(re.finditer(r"[A-Za-z0-9]+", match[0]))
+    for count in range(len(words), 0, -1):
+        end = words[count - 1].end()
+        compact = re.sub(r"[ -]", "", match[0][:end]).upper()
+        if iban(compact) and sum(char.isdigit() for char in compact) >= 8:
+            return Span("bank_account", match.start(), match.start() + end)
+    if (
+        named
+        and "iban" in before(folded, match.start(), 24)
+        and len(re.findall(r"\d", match[0])) >= 10
+    ):
+        return Span("bank_account", match.start(), match.end())
+    return None
+
+
+def _is_account(folded: Folded, match: re.Match[str]) -> bool:
+    start, end = match.span("number")
+    digits = sum(char.isdigit() for char in match["number"])
+    around = before(folded, match.start(), 60) + match[0] + after(folded, end, 40)
+    if digits < 7 or _UNIT.match(after(folded, end, 8)) or _OTHER.search(match["gap"]):
+        return False
+    if _OTHER.search(before(folded, match.start(), 4)):
+        return False
+    return bool(_BANK.search(around)) and not _phone(folded.text[start:end])
+
+
+def _phone(number: str) -> bool:
+    return bool(re.fullmatch(r"1[3-9]\d{9}", number))

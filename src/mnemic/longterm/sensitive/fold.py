@@ -1,0 +1,113 @@
+"""How does a text read once its disguises are taken off, and where was each character before?
+
+Full-width and mathematical letters and digits become plain ones, format and combining characters
+vanish, every dash is ``-``, every blank a space, spelled-out Chinese digit strings become digits, and a
+Cyrillic or Greek look-alike inside a Latin word becomes Latin. Only odd characters cost time.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from bisect import bisect_right
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import NamedTuple
+
+_PLAIN = r"\t\n\r\x20-\x7e\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7a3、。《》（）【】"
+_ODD = re.compile(f"[^{_PLAIN}]")
+_WRAPPED_DIGITS = re.compile(r"[\u00b2\u00b3\u00b9\u2070-\u2089\u2460-\u2469\u24ea\u2776-\u277f]")
+_SPELLED = re.compile(
+    r"[零〇○一二三四五六七八九幺壹贰叁肆伍陆柒捌玖](?:[ \-]?[零〇○一二三四五六七八九幺壹贰叁肆伍陆柒捌玖]){5,}"
+)
+_SPELLED_TABLE = str.maketrans(
+    "零〇○一二三四五六七八九幺壹贰叁肆伍陆柒捌玖", "000123456789" + "1123456789"
+)
+_LOOKALIKES = dict(zip("аеорсухіѕјԁһкмтвнαορικν", "aeopcyxisjdhkmtbhaopikv", strict=True)) | dict(
+    zip("АЕОРСХІЅЈКМТВНΑΒΕΗΙΚΜΝΟΡΤΧ", "AEOPCXISJKMTBHABEHIKMNOPTX", strict=True)
+)
+_FIXED = {
+    "\u2212": "-", "\u00b7": "·", "\u2022": "·", "\u2027": "·", "\u30fb": "·", "\uff65": "·",
+    "\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2028": "\n", "\u2029": "\n",
+    "\u3164": "", "\u115f": "", "\u1160": "", "\uffa0": "", "\u2800": " ", "\u2032": "'",
+    "\u2033": '"', "\u00ba": "°", "\u00b0": "°", "。": "。", "\u2013": "-", "\u2014": "-",
+}  # fmt: skip
+
+
+class Span(NamedTuple):
+    """A hit in a folded text: category and half-open character range."""
+
+    category: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Folded:
+    """A folded text with the way back to the offsets of the original."""
+
+    text: str
+    _breaks: tuple[int, ...] = (0,)
+    _shifts: tuple[int, ...] = (0,)
+
+    @cached_property
+    def lower(self) -> str:
+        """The folded text in lower case, with the same length."""
+        lowered = self.text.lower()
+        return lowered if len(lowered) == len(self.text) else self.text
+
+    def original(self, index: int) -> int:
+        """Return the offset in the original text of the folded character at ``index``."""
+        return index + self._shifts[bisect_right(self._breaks, index) - 1]
+
+
+@lru_cache(maxsize=4096)
+def _fold_char(char: str) -> str:
+    fixed = _FIXED.get(char)
+    if fixed is not None:
+        return fixed
+    kind = unicodedata.category(char)
+    if kind in ("Cf", "Mn", "Me", "Cc", "Cs"):
+        return ""
+    if kind == "Zs":
+        return " "
+    if kind == "Pd":
+        return "-"
+    if kind == "Nd":
+        return str(unicodedata.decimal(char))
+    plain = unicodedata.normalize("NFKD", char)
+    return "".join(part for part in plain if unicodedata.category(part) not in ("Mn", "Me", "Cf"))
+
+
+def _fold_at(text: str, index: int) -> str:
+    """Fold one odd character; look-alikes and ringed digits only beside their own kind."""
+    char = text[index]
+    around = text[max(0, index - 1) : index] + text[index + 1 : index + 2]
+    if char in _LOOKALIKES:
+        beside_latin = any(near.isascii() and near.isalpha() for near in around)
+        return _LOOKALIKES[char] if beside_latin else char
+    if _WRAPPED_DIGITS.match(char) and not _WRAPPED_DIGITS.search(around):
+        return char
+    return _fold_char(char)
+
+
+def fold(text: str) -> Folded:
+    """Return ``text`` without disguises; the cost grows with its odd characters only."""
+    pieces: list[str] = []
+    breaks, shifts = [0], [0]
+    position = length = 0
+    for match in _ODD.finditer(text):
+        index = match.start()
+        folded = _fold_at(text, index)
+        pieces.append(text[position:index])
+        pieces.append(folded)
+        length += index - position + len(folded)
+        position = index + 1
+        if len(folded) != 1:
+            breaks.append(length)
+            shifts.append(position - length)
+    pieces.append(text[position:])
+    plain = "".join(pieces)
+    if _SPELLED.search(plain):
+        plain = _SPELLED.sub(lambda run: run[0].translate(_SPELLED_TABLE), plain)
+    return Folded(plain, tuple(breaks), tuple(shifts))

@@ -1,0 +1,123 @@
+"""Is there a national identity number in this text?
+
+Rules are in id_rules.py. A number that passes its check is a finding at once where the form is telling,
+else only beside an identity word or when it is the whole text. Numbers of documents without a check
+digit (passports, driving licences) count only right after their own name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+from importlib import import_module
+
+from mnemic.longterm.sensitive.fold import Folded, Span
+from mnemic.longterm.sensitive.id_rules import RULES, IdRule
+from mnemic.longterm.sensitive.numbers import after, before, stands_alone
+
+_WORDS = re.compile(
+    r"身份证|身分證|身份證|证件号|證件號|居民证|居住证|户口|公民身份|公民号码|社保号|社会保障号|社保卡号|"
+    r"军官证|国民身分|統一編號|身份号码|个人编号|納稅|纳税人识别|"
+    r"national id|identity (?:card|number|code)|id (?:card|number|no\b|code)|\bid ?#|identification|"
+    r"personal (?:number|code|id)|citizen|social (?:security|insurance)|\bssn\b|\bitin\b|\bsin\b|\bnas\b|"
+    r"tax(?:payer)? (?:id|number|file|code)|\btfn\b|\btin\b|\bnhs\b|medicare|\bmbi\b|national insurance|"
+    r"\bnino\b|\bpps\b|aadh?aar|uidai|\bnin\b|\bnric\b|\bfin\b|mykad|\bnik\b|\bktp\b|\bcnic\b|\brsa id|"
+    r"refugee id|personnummer|\bpnr\b|hetu|henkil|fødsels|cpr|kennitala|isikukood|asmens|"
+    r"pesel|rodné|rodne|\bcnp\b|\begn\b|егн|\boib\b|jmbg|emšo|emso|amka|αμκα|kimlik|tckn|\btc no|"
+    r"steuer|\bidnr\b|rentenversicherung|rvnr|kvnr|krankenkasse|egk|personalausweis|ausweis|"
+    r"sozialversicherung|svnr|\bahv\b|\bavs\b|sécurité sociale|securite sociale|\bnir\b|insee|\bdni\b|"
+    r"\bnie\b|\bnif\b|extranjero|codice fiscale|cartão de cidadão|contribuinte|\bbsn\b|burgerservice|"
+    r"rijksregister|registre national|niss|insz|\bcpf\b|\brut\b|\bcurp\b|cédula|cedula|снилс|инн\b|"
+    r"паспорт|рнокпп|주민등록|외국인등록|\brrn\b|\bfrn\b|マイナンバー|個人番号|my ?number|"
+    r"ประชาชน|\btnin\b|מספר זהות|תעודת זהות|الهوية|\bhkid\b|teudat|identificación|identiteits"
+)
+_OTHER = re.compile(
+    r"(?:订单|单号|流水|运单|快递|合同|条码|条形码|时间戳|序列号|发票|户号|客户号|工号|学号|"
+    r"信用代码|电话|手机|order|invoice|tracking|serial|timestamp|ticket|barcode|phone|mobile|tel|"
+    r"isbn|account)[号码是为:：#=\s\w.\"']{0,10}$"
+)
+_PHONE = re.compile(r"1[3-9]\d{9}$|0\d{9,10}$|5\d{9}$")
+_DOCUMENT = re.compile(
+    r"(?:护照|護照|通行证|回乡证|台胞证|驾驶证|驾照|军官证|居留证|社保(?:卡)?号|医保(?:卡)?号|passport|"
+    r"driv(?:er'?s?|ing) ?(?:licen[cs]e|permit)|green card|alien (?:registration )?number|voter id|"
+    r"travel (?:document|passport)|führerschein(?:nummer)?|reisepass|passeport|pasaporte|여권|patente)"
+    r"(?:'s|s)?[ ]?(?:号码|号|证号|numbers?|nr|nummer|number is|no|#|n°)?[.]?"
+    r"(?:[ :：是为=#(]|is|was|就){0,6}"
+    r"([A-Za-z]{0,3}\d[A-Za-z0-9]{5,17}|\d{2,4}(?:-\d{2,6}){2,3}|[A-Za-z]\d{3}[A-Za-z]\d{4})"
+    r"(?![A-Za-z0-9])",
+    re.I,
+)  # fmt: skip
+_DOCUMENT_BACK = re.compile(
+    r"(?<![A-Za-z0-9])([A-Z]{1,3}\d{6,9}) (?:es mi|is my|is the|是我的?)[ a-zúñ的]{0,16}"
+    r"(?:passport|pasaporte|护照|driv)",
+    re.I,
+)
+_DOCUMENT_HINTS = (
+    "护照", "護照", "通行证", "回乡证", "台胞证", "驾驶证", "驾照", "军官证", "居留证", "社保", "医保",
+    "passport", "driv", "green card", "alien", "voter", "travel d", "führerschein", "reisepass",
+    "passeport", "pasaporte", "여권", "patente",
+)  # fmt: skip
+_CODE_LIKE = re.compile(r"(?=[A-Za-z]{0,3}\d{2,3}[ \-.:/]?\d{2})|\d{2}")
+
+
+def find_ids(folded: Folded) -> Iterator[Span]:
+    """Yield each national identity number, and document numbers named as such."""
+    context = None
+    for rule in RULES:
+        for match in rule.form.finditer(folded.text):
+            if not _passes(rule, match[0]):
+                continue
+            if rule.always and not _labelled_otherwise(folded, rule, match.start()):
+                yield Span("national_id", match.start(), match.end())
+                continue
+            if context is None:
+                context = bool(_WORDS.search(folded.lower))
+            if _in_context(folded, rule, match.start(), match.end(), context):
+                yield Span("national_id", match.start(), match.end())
+    yield from _documents(folded)
+
+
+def _documents(folded: Folded) -> Iterator[Span]:
+    if not any(hint in folded.lower for hint in _DOCUMENT_HINTS):
+        return
+    for pattern in (_DOCUMENT, _DOCUMENT_BACK):
+        for match in pattern.finditer(folded.text):
+            yield Span("national_id", match.start(1), match.end(1))
+
+
+def _in_context(folded: Folded, rule: IdRule, start: int, end: int, words: bool) -> bool:
+    if words:
+        near = before(folded, start, 48) + " | " + after(folded, end, 28)
+        if _WORDS.search(near) and not _OTHER.search(before(folded, start, 16)):
+            return rule.name != "us ssn named" or _named_ssn(near)
+    if not rule.alone or not stands_alone(folded, start, end):
+        return False
+    return not _PHONE.match(folded.text[start:end]) or rule.name in ("pl", "kr bare")
+
+
+def _named_ssn(near: str) -> bool:
+    return bool(re.search(r"\bssn\b|social security|\bitin\b", near))
+
+
+def _labelled_otherwise(folded: Folded, rule: IdRule, start: int) -> bool:
+    """A label such as 订单号 outweighs the form, but not an 18-digit number with date and checksum."""
+    return rule.name != "cn" and bool(_OTHER.search(before(folded, start, 16)))
+
+
+def _passes(rule: IdRule, raw: str) -> bool:
+    compact = re.sub(r"[ \-.·/:()]", "", raw).upper()
+    if compact.isdigit() and len(set(compact)) < 3:
+        return False
+    if rule.stdnum:
+        kept = raw.upper() if rule.name in ("se", "is") else compact
+        return _stdnum(rule.stdnum)(kept)
+    if rule.check is not None:
+        return rule.check(raw.upper() if rule.name == "fi" else compact)
+    return True
+
+
+@lru_cache(maxsize=128)
+def _stdnum(name: str) -> Callable[[str], bool]:
+    found: Callable[[str], bool] = import_module(f"stdnum.{name}").is_valid
+    return found

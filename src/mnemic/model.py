@@ -1,0 +1,202 @@
+"""What are the values that everything else passes around?
+
+Frozen dataclasses only: no I/O, no clock, no environment. Checks of foreign input live in ``doors``-like
+functions of the modules that take it; the constructors here refuse only what can never be meant.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, get_args
+from urllib.parse import quote
+from uuid import UUID
+
+from mnemic.errors import InvalidInput
+
+MemoryType = Literal[
+    "preference", "fact", "skill", "habit", "event", "context", "constraint", "decision"
+]
+Scope = Literal["user", "project", "session"]
+Source = Literal["user", "ai", "knowledge_base", "project_resource"]
+Status = Literal["pending", "active", "archived", "superseded"]
+Role = Literal["user", "assistant", "system", "tool"]
+Outcome = Literal["stored", "duplicate", "superseded", "pending", "rejected"]
+
+MEMORY_TYPES: tuple[str, ...] = get_args(MemoryType)
+SCOPES: tuple[str, ...] = get_args(Scope)
+SOURCES: tuple[str, ...] = get_args(Source)
+ROLES: tuple[str, ...] = get_args(Role)
+
+SCOPE_PRIORITY: Mapping[str, float] = {"session": 1.0, "project": 0.8, "user": 0.6}
+"""How much closer one scope is to the moment than another (design: session, project, user)."""
+
+Vector = tuple[float, ...]
+
+
+def clean_id(value: object, what: str) -> str:
+    """Return an id of a user, project or session: NFC, trimmed, 1 to 128 characters.
+
+    Raises InvalidInput (``invalid_id``) for anything else, control and format characters included, so
+    that two ids that look alike never name two people.
+    """
+    if not isinstance(value, str):
+        raise InvalidInput("invalid_id", f"The {what} id must be text.", what=what)
+    cleaned = unicodedata.normalize("NFC", value).strip()
+    if not 1 <= len(cleaned) <= 128:
+        raise InvalidInput("invalid_id", f"The {what} id must have 1 to 128 characters.", what=what)
+    if any(unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in cleaned):
+        raise InvalidInput(
+            "invalid_id", f"The {what} id holds control or invisible characters.", what=what
+        )
+    return cleaned
+
+
+def _part(value: str) -> str:
+    return quote(value, safe="")
+
+
+@dataclass(frozen=True, slots=True)
+class Actor:
+    """Who is asking: made from the credential, never from a request body or a model's arguments."""
+
+    user: str
+    project: str | None = None
+    session: str | None = None
+    agent: str | None = None
+    purpose: str = "app"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "user", clean_id(self.user, "user"))
+        for name in ("project", "session", "agent"):
+            value = getattr(self, name)
+            if value is not None:
+                object.__setattr__(self, name, clean_id(value, name))
+
+    @property
+    def user_scope(self) -> str:
+        """Scope key of the user: the owner of the data key for user and session content."""
+        return f"user:{_part(self.user)}"
+
+    @property
+    def session_scope(self) -> str | None:
+        """Scope key of the session; it names the user too, since session ids are unique per user."""
+        if self.session is None:
+            return None
+        return self.session_prefix + _part(self.session)
+
+    @property
+    def session_prefix(self) -> str:
+        """What the scope keys of all sessions of this user begin with."""
+        return f"session:{_part(self.user)}/"
+
+    @property
+    def project_scope(self) -> str | None:
+        return None if self.project is None else f"project:{_part(self.project)}"
+
+    @property
+    def scope_keys(self) -> tuple[str, ...]:
+        """The scopes that are this actor's alone: the user and, when named, the session."""
+        keys = (self.user_scope, self.session_scope)
+        return tuple(key for key in keys if key is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message of a conversation. ``seq`` counts from 1 within a session once it is logged."""
+
+    role: Role
+    content: str
+    created_at: datetime | None = None
+    seq: int | None = None
+    speaker: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """What extraction proposes to the gate; it is nothing until the gate has spoken."""
+
+    content: str
+    memory_type: MemoryType
+    scope: Scope
+    confidence: float
+    source: Source = "user"
+    seqs: tuple[int, ...] = ()
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the gate did with one text, and why.
+
+    ``outcome`` is ``stored`` or ``superseded`` only when a row was added, whose id is ``id``. ``of`` is the
+    item that stands already, or the first of those that were ``superseded``. ``reason`` is a stable code;
+    ``message`` a sentence without content. ``removed`` and ``masked`` say what was taken out of the text.
+    """
+
+    outcome: Outcome
+    id: UUID | None = None
+    reason: str | None = None
+    of: UUID | None = None
+    superseded: tuple[UUID, ...] = ()
+    message: str | None = None
+    question: str | None = None
+    removed: tuple[str, ...] = ()
+    masked: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryItem:
+    """One thing that is known, with its validity, origin and history."""
+
+    id: UUID
+    scope: Scope
+    scope_id: str
+    owner_id: str
+    memory_type: MemoryType
+    content: str
+    source: Source
+    confidence: float
+    status: Status
+    created_at: datetime
+    recorded_at: datetime
+    valid_from: datetime
+    valid_to: datetime | None = None
+    retired_at: datetime | None = None
+    superseded_by: UUID | None = None
+    source_id: str | None = None
+    source_seqs: tuple[int, ...] = ()
+    reason: str | None = None
+    version: int = 1
+    metadata: Mapping[str, object] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The three parts of a final score, each from 0 to 1."""
+
+    similarity: float
+    confidence: float
+    scope: float
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """One answer of a search, which explains itself."""
+
+    item: MemoryItem
+    score: float
+    parts: Parts
+    cosine: float | None = None
+    words: float = 0.0
+    matched: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> UUID:
+        return self.item.id
+
+    @property
+    def content(self) -> str:
+        return self.item.content

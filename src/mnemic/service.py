@@ -1,0 +1,376 @@
+"""How do all parts work together? The composition root, and the API that engineers use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from mnemic.chat import ChatModel, OpenAIChat
+from mnemic.deployment import Deployment
+from mnemic.embedding.protocol import Embedder
+from mnemic.embedding.registry import register
+from mnemic.errors import InvalidInput
+from mnemic.keys import KeyProvider
+from mnemic.longterm.draft import Draft
+from mnemic.longterm.gate import Decision, Limits, screen
+from mnemic.longterm.items import Deletion, Items, Page, Question
+from mnemic.longterm.passes import Passes, PassReport, Rate
+from mnemic.longterm.sensitive import DEFAULT_CATEGORIES
+from mnemic.longterm.write import Writer
+from mnemic.model import Actor, Hit, MemoryItem, MemoryType, Scope, Source, Verdict
+from mnemic.permissions import home
+from mnemic.retrieval.context import format_hits
+from mnemic.retrieval.search import Search
+from mnemic.retrieval.usage import UsageMarks
+from mnemic.session.messages import MessageLog
+from mnemic.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class _Parts:
+    deployment: Deployment
+    writer: Writer
+    items: Items
+    passes: Passes
+    search: Search
+    usage: UsageMarks
+    sessions: MessageLog
+
+
+class MemoryService:
+    """The memory of an agent's users. Made by ``open``; methods are safe to call from many tasks.
+
+    Every method takes the Actor who asks. Errors are those of ``mnemic.errors``, each with a stable code.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        embedder: Embedder | None = None,
+        chat_model: ChatModel | None = None,
+        key_provider: KeyProvider | None = None,
+    ) -> None:
+        self.settings = settings
+        self._given_embedder = embedder
+        self._given_chat = chat_model
+        self._key_provider = key_provider
+        self._running: _Parts | None = None
+        self._own: list[Any] = []
+
+    @classmethod
+    def open(
+        cls,
+        data_dir: str | Path | None = None,
+        *,
+        database_url: str | None = None,
+        migration_url: str | None = None,
+        key_file: str | Path | None = None,
+        embedder: Embedder | None = None,
+        chat_model: ChatModel | None = None,
+        key_provider: KeyProvider | None = None,
+        settings: Settings | None = None,
+    ) -> Self:
+        """Return a service to be entered with ``async with``; nothing starts before that.
+
+        Without arguments: the embedded database under the platform's data directory, the local encoder,
+        no chat model. ``settings`` replaces the environment; the other arguments win over both.
+        """
+        given = {
+            "data_dir": data_dir,
+            "database_url": database_url,
+            "migration_url": migration_url,
+            "key_file": key_file,
+        }
+        changes = {name: value for name, value in given.items() if value is not None}
+        if settings is None:
+            settings = Settings.read(**changes)
+        elif changes:
+            settings = Settings.read(**(settings.model_dump(exclude_unset=True) | changes))
+        return cls(settings, embedder=embedder, chat_model=chat_model, key_provider=key_provider)
+
+    async def __aenter__(self) -> Self:
+        deployment = await Deployment.start(self.settings, self._key_provider)
+        try:
+            self._running = await self._compose(deployment)
+        except BaseException:
+            await deployment.close()
+            raise
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Write what is still buffered, close connections, leave the embedded server; idempotent."""
+        parts, self._running = self._running, None
+        if parts is not None:
+            try:
+                await parts.usage.close()
+            finally:
+                await parts.deployment.close()
+        for endpoint in self._own:
+            await endpoint.aclose()
+        self._own.clear()
+
+    async def _compose(self, deployment: Deployment) -> _Parts:
+        settings = self.settings
+        chat = self._given_chat or self._configured_chat()
+        model = await register(
+            deployment.database, self._given_embedder or self._configured_embedder()
+        )
+        limits = Limits(
+            min_confidence=settings.min_confidence,
+            confirm_below=settings.confirm_below,
+            min_length=settings.min_length,
+            max_length=settings.max_length,
+            duplicate_threshold=settings.duplicate_threshold,
+            categories=DEFAULT_CATEGORIES | settings.sensitive_extra,
+            on_sensitive=settings.on_sensitive,
+        )
+        database, keys = deployment.database, deployment.keys
+        writer = Writer(database, keys, model, limits, chat)
+        usage = UsageMarks(database)
+        return _Parts(
+            deployment,
+            writer,
+            Items(writer),
+            Passes(writer, settings.max_extractions, chat),
+            Search(database, keys, model, usage),
+            usage,
+            MessageLog(database, keys),
+        )
+
+    def _configured_embedder(self) -> Embedder:
+        settings = self.settings
+        if settings.embedding_base_url is None:
+            from mnemic.embedding.local import LocalEncoder
+
+            encoder = LocalEncoder()
+            self._own.append(encoder)
+            return encoder
+        from mnemic.embedding.openai import OpenAIEmbedder
+
+        embedder = OpenAIEmbedder(
+            settings.embedding_base_url,
+            settings.embedding_model,
+            api_key=settings.embedding_api_key,
+            dims=settings.embedding_dimensions,
+            allowed_hosts=settings.allowed_hosts,
+        )
+        self._own.append(embedder)
+        return embedder
+
+    def _configured_chat(self) -> ChatModel | None:
+        settings = self.settings
+        if settings.chat_base_url is None or settings.chat_model is None:
+            return None
+        chat = OpenAIChat(
+            settings.chat_base_url,
+            settings.chat_model,
+            api_key=settings.chat_api_key,
+            allowed_hosts=settings.allowed_hosts,
+        )
+        self._own.append(chat)
+        return chat
+
+    @property
+    def _parts(self) -> _Parts:
+        if self._running is None:
+            raise InvalidInput(
+                "service_not_open",
+                "Enter the service first: async with MemoryService.open() as memory.",
+            )
+        return self._running
+
+    @property
+    def sessions(self) -> MessageLog:
+        """The message log: what was said, in order."""
+        return self._parts.sessions
+
+    @property
+    def key_file(self) -> Path | None:
+        """Where the key-encryption key lies; back it up, away from the data."""
+        return self._parts.deployment.key_file
+
+    # ---- writing
+
+    async def add_explicit_memory(
+        self,
+        actor: Actor,
+        content: str,
+        memory_type: MemoryType = "fact",
+        scope: Scope = "user",
+        *,
+        confidence: float = 0.9,
+        source: Source = "user",
+        source_id: str | None = None,
+        valid_from: datetime | None = None,
+        valid_to: datetime | None = None,
+        metadata: Mapping[str, object] | None = None,
+    ) -> Verdict:
+        """Ask the gate to remember one text, and return what it did.
+
+        ``confidence`` is 0 to 1: below 0.7 rejected, below 0.8 pending (settings). ``valid_from`` defaults
+        to now and counts as now when it lies ahead; times need a zone. Raises InvalidInput for what cannot
+        be meant, RateLimited for an agent that stores too much by itself (``source="ai"``).
+        """
+        draft = Draft(
+            content,
+            memory_type,
+            scope,
+            confidence,
+            source,
+            source_id,
+            valid_from=valid_from,
+            valid_to=valid_to,
+            metadata=metadata or {},
+        )
+        if source == "ai" and actor.session is not None:
+            await self._parts.passes.admit_ai_write(actor)
+        (verdict,) = await self._parts.writer.add(actor, [draft])
+        return verdict
+
+    async def add_many(self, actor: Actor, drafts: Sequence[Draft]) -> list[Verdict]:
+        """Ask the gate to remember many texts; one verdict each, in order."""
+        return await self._parts.writer.add(actor, drafts)
+
+    async def update(
+        self,
+        actor: Actor,
+        item_id: object,
+        *,
+        content: str | None = None,
+        memory_type: MemoryType | None = None,
+        confidence: float | None = None,
+        valid_to: datetime | None = None,
+        metadata: Mapping[str, object] | None = None,
+        expected_version: int | None = None,
+    ) -> Verdict:
+        """Write a new version of an item through the gate; see ``Items.update``."""
+        return await self._parts.items.update(
+            actor,
+            item_id,
+            content=content,
+            memory_type=memory_type,
+            confidence=confidence,
+            valid_to=valid_to,
+            metadata=metadata,
+            expected_version=expected_version,
+        )
+
+    async def confirm(self, actor: Actor, item_id: object) -> Verdict:
+        """Make a pending item active, by its user's word."""
+        return await self._parts.items.confirm(actor, item_id)
+
+    async def deny(self, actor: Actor, item_id: object) -> Verdict:
+        """Remove a pending item, by its user's word."""
+        return await self._parts.items.deny(actor, item_id)
+
+    async def delete(self, actor: Actor, item_id: object, *, dry_run: bool = False) -> Deletion:
+        """Remove an item with the earlier versions behind it."""
+        return await self._parts.items.delete(actor, item_id, dry_run=dry_run)
+
+    async def delete_all(self, actor: Actor, *, dry_run: bool = False) -> Deletion:
+        """Remove every item of the actor's user, of all sessions."""
+        return await self._parts.items.delete_all(actor, dry_run=dry_run)
+
+    async def extract(self, actor: Actor) -> PassReport:
+        """Turn what was said in the actor's session since the last pass into memories."""
+        return await self._parts.passes.run(actor)
+
+    # ---- asking the gate without writing
+
+    async def validate_memory(
+        self, actor: Actor, content: str, *, confidence: float = 0.9
+    ) -> Verdict | None:
+        """Return the verdict that refuses a text as it stands, None when it may be stored."""
+        result = screen(content, confidence, self._parts.writer.limits, actor.user)
+        return result if isinstance(result, Verdict) else None
+
+    async def check_duplicate(self, actor: Actor, content: str, scope: Scope = "user") -> Decision:
+        """Return what is known already of a text: the duplicate that it is, or what it supersedes."""
+        return await self._parts.writer.compare(actor, content, home(actor, scope)[0])
+
+    async def check_rate_limit(self, actor: Actor) -> Rate:
+        """Return how many extraction passes the actor's session has left."""
+        return await self._parts.passes.rate(actor)
+
+    # ---- reading
+
+    async def get(self, actor: Actor, item_id: object) -> MemoryItem:
+        """Return one item."""
+        return await self._parts.items.get(actor, item_id)
+
+    async def list(
+        self,
+        actor: Actor,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
+        memory_type: MemoryType | None = None,
+        scope: Scope | None = None,
+        status: str = "active",
+    ) -> Page:
+        """Return a page of items, newest first, with the total."""
+        return await self._parts.items.page(
+            actor, limit=limit, cursor=cursor, memory_type=memory_type, scope=scope, status=status
+        )
+
+    async def history(self, actor: Actor, item_id: object) -> Sequence[MemoryItem]:
+        """Return the versions of an item, newest first."""
+        return await self._parts.items.history(actor, item_id)
+
+    async def questions(self, actor: Actor, *, limit: int = 100) -> Sequence[Question]:
+        """Return the pending items with what to ask their user."""
+        return await self._parts.items.questions(actor, limit=limit)
+
+    async def search_memories(
+        self,
+        actor: Actor,
+        query: str,
+        k: int = 5,
+        memory_type: MemoryType | None = None,
+        scope: Scope | None = None,
+        *,
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
+        min_score: float = 0.0,
+        include_pending: bool = False,
+    ) -> Sequence[Hit]:
+        """Return the best ``k`` (1 to 100) items for a query, best first, each with its reasons.
+
+        ``as_of`` asks what was true then, ``known_at`` what was known then. Raises InvalidInput
+        (``blank_query``, ``k_out_of_range``, ``naive_datetime``, ``unknown_memory_type`` ...).
+        """
+        return await self._parts.search.run(
+            actor,
+            query,
+            k,
+            memory_type,
+            scope,
+            as_of=as_of,
+            known_at=known_at,
+            min_score=min_score,
+            include_pending=include_pending,
+        )
+
+    async def build_context(self, actor: Actor, query: str, budget_tokens: int = 800) -> str:
+        """Return what is relevant to ``query`` as text for the end of a system prompt, "" for nothing.
+
+        At most ``budget_tokens`` (20 to 100,000) by a cautious estimate; memories are framed as data.
+        """
+        return await self._parts.search.context(actor, query, budget_tokens)
+
+    def format_memories_for_prompt(self, hits: Sequence[Hit], budget_tokens: int = 800) -> str:
+        """Return hits as the text block that ``build_context`` makes of them."""
+        return format_hits(hits, budget_tokens)

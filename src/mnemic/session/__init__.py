@@ -1,0 +1,1 @@
+"""What was said in this conversation? (layer 2: short-term memory)"""

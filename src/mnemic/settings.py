@@ -1,0 +1,121 @@
+"""What has the operator configured?
+
+The environment is read once, by ``Settings.read()``; everything else gets the object. A bad value stops
+the start with a sentence that names the variable.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    AliasChoices,
+    Field,
+    SecretStr,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from mnemic.errors import ConfigurationError
+
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Names = Annotated[frozenset[str], NoDecode]
+
+
+def _original(name: str) -> Any:
+    """A setting that keeps the name users of the original know, with or without our prefix."""
+    return AliasChoices(name, f"MNEMIC_{name}", name.lower(), name.removeprefix("MEMORY_").lower())
+
+
+class Settings(BaseSettings):
+    """Every setting with its default. Variables are ``MNEMIC_<NAME>`` unless an alias says otherwise."""
+
+    model_config = SettingsConfigDict(
+        env_prefix="MNEMIC_", extra="forbid", frozen=True, populate_by_name=True
+    )
+
+    data_dir: Path | None = None
+    database_url: SecretStr | None = None
+    migration_url: SecretStr | None = None
+    key_file: Path | None = None
+    db_schema: str = Field("mnemic", alias="MNEMIC_SCHEMA", pattern=r"^[a-z_][a-z0-9_]{0,62}$")
+    pool_size: int = Field(8, ge=1, le=200)
+    pool_timeout: float = Field(10.0, gt=0, le=300)
+    prepare: Literal["on", "off"] = "on"
+
+    min_confidence: Share = Field(0.7, validation_alias=_original("MEMORY_MIN_CONFIDENCE"))
+    duplicate_threshold: Share = Field(
+        0.85, validation_alias=_original("MEMORY_DUPLICATE_THRESHOLD")
+    )
+    max_extractions: int = Field(
+        3, ge=0, le=1000, validation_alias=_original("MEMORY_MAX_EXTRACTIONS")
+    )
+    min_length: int = Field(5, ge=1, le=100, validation_alias=_original("MEMORY_MIN_LENGTH"))
+    max_length: int = Field(2000, ge=1, le=20000, validation_alias=_original("MEMORY_MAX_LENGTH"))
+    confirm_below: Share = 0.8
+    on_sensitive: Literal["refuse", "mask"] = "refuse"
+    sensitive_extra: Names = frozenset()
+
+    allowed_hosts: Names = frozenset()
+    embedding_base_url: str | None = None
+    embedding_model: str = "text-embedding-3-small"
+    embedding_api_key: SecretStr | None = None
+    embedding_dimensions: int = Field(1536, ge=1, le=4000)
+    chat_base_url: str | None = None
+    chat_model: str | None = None
+    chat_api_key: SecretStr | None = None
+
+    @field_validator("sensitive_extra", "allowed_hosts", mode="before")
+    @classmethod
+    def _split(cls, value: object) -> object:
+        if isinstance(value, str):
+            return frozenset(part.strip() for part in value.split(",") if part.strip())
+        return value
+
+    @field_validator("sensitive_extra")
+    @classmethod
+    def _known_categories(cls, value: frozenset[str]) -> frozenset[str]:
+        unknown = value - {"email", "phone"}
+        if unknown:
+            raise ValueError("may name email and phone")
+        return value
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if self.min_length > self.max_length:
+            raise ValueError("MEMORY_MIN_LENGTH must not exceed MEMORY_MAX_LENGTH")
+        if self.chat_base_url and not self.chat_model:
+            raise ValueError("MNEMIC_CHAT_MODEL must be set when MNEMIC_CHAT_BASE_URL is")
+        return self
+
+    @classmethod
+    def read(cls, **overrides: object) -> Settings:
+        """Read the environment; keyword arguments win over it.
+
+        Raises ConfigurationError (``bad_setting``) that names the variable and never repeats its value.
+        """
+        given = {name: value for name, value in overrides.items() if value is not None}
+        try:
+            return cls(**given)  # type: ignore[arg-type]
+        except ValidationError as error:
+            first = error.errors(include_input=False, include_url=False)[0]
+            name = _variable(first["loc"])
+            text = first["msg"].removeprefix("Value error, ")
+            sentence = f"{name}: {text}." if name else f"{text}."
+            raise ConfigurationError("bad_setting", sentence, variable=name) from None
+
+
+def _variable(loc: tuple[int | str, ...]) -> str:
+    if not loc:
+        return ""
+    name = str(loc[0])
+    if name.startswith(("MEMORY_", "MNEMIC_")):
+        return name
+    field = Settings.model_fields.get(name)
+    alias = field.validation_alias if field else None
+    if isinstance(alias, AliasChoices):
+        return str(alias.choices[0])
+    return f"MNEMIC_{name.upper()}"

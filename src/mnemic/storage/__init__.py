@@ -1,0 +1,1 @@
+"""Where are the rows? PostgreSQL: connections, statements, migrations, the embedded server."""

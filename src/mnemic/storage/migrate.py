@@ -1,0 +1,195 @@
+"""Is the schema there, and is it the newest?
+
+``storage/migrations/NNNN_name.sql`` run forward only, in order, each in one transaction as the owner login.
+Starters that come at once wait for each other by polling a transaction-level advisory lock: a blocking lock
+would hold a snapshot, and a session-level lock would not survive a transaction pooler.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+import psycopg
+from psycopg import AsyncConnection, sql
+
+from mnemic.errors import ConfigurationError, StorageUnavailable
+from mnemic.storage.failures import translate
+
+MINIMUM_POSTGRES = 160000
+MINIMUM_PGVECTOR = (0, 8)
+_LOCK = 0x6D6E656D
+_PATIENCE = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """One forward step."""
+
+    number: int
+    name: str
+    sql: str
+
+    @property
+    def digest(self) -> str:
+        return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+@cache
+def migrations() -> tuple[Migration, ...]:
+    """Return every migration that this version of Mnemic knows, in order."""
+    found = []
+    for entry in files("mnemic.storage").joinpath("migrations").iterdir():
+        if entry.name.endswith(".sql"):
+            number, _, name = entry.name.removesuffix(".sql").partition("_")
+            found.append(Migration(int(number), name, entry.read_text(encoding="utf-8")))
+    return tuple(sorted(found, key=lambda migration: migration.number))
+
+
+async def connect_owner(conninfo: str) -> AsyncConnection[tuple[object, ...]]:
+    """Connect as the owner login. Raises StorageUnavailable (``database_unreachable``)."""
+    try:
+        return await AsyncConnection.connect(
+            conninfo, autocommit=True, prepare_threshold=None, application_name="mnemic-owner"
+        )
+    except psycopg.Error as error:
+        raise translate(error) from error
+
+
+async def migrate(conninfo: str, *, schema: str, service_role: str) -> list[int]:
+    """Bring the schema up to date as the owner and return the numbers that were applied now.
+
+    Raises ConfigurationError for a server or extension that is too old (``postgres_too_old``,
+    ``pgvector_missing``, ``pgvector_too_old``), for a schema made by a newer Mnemic
+    (``schema_too_new``) and for a migration whose text was changed (``migration_changed``).
+    """
+    conn = await connect_owner(conninfo)
+    async with conn:
+        try:
+            await _require_server(conn)
+            await _require_role(conn, service_role)
+            return await _apply_all(conn, schema, service_role)
+        except psycopg.Error as error:
+            raise translate(error) from error
+
+
+async def status(conn: AsyncConnection[tuple[object, ...]], schema: str) -> dict[int, str]:
+    """Return number and digest of the applied migrations; empty when there is no schema yet."""
+    table = f"{schema}.schema_migration"
+    found = await (await conn.execute("select to_regclass(%s)", [table])).fetchone()
+    if found is None or found[0] is None:
+        return {}
+    query = sql.SQL("select number, sha256 from {}.schema_migration").format(sql.Identifier(schema))
+    rows = await (await conn.execute(query)).fetchall()
+    return {int(str(number)): str(digest) for number, digest in rows}
+
+
+def pending(applied: dict[int, str]) -> list[Migration]:
+    """Return what is still to be applied, after checking that what was applied is what we know."""
+    known = {migration.number: migration for migration in migrations()}
+    for number, digest in applied.items():
+        if number not in known:
+            raise ConfigurationError(
+                "schema_too_new", "A newer Mnemic made this schema; upgrade this installation."
+            )
+        if known[number].digest != digest:
+            raise ConfigurationError(
+                "migration_changed", f"Migration {number} differs from the one that was applied."
+            )
+    return [migration for number, migration in sorted(known.items()) if number not in applied]
+
+
+async def _require_server(conn: AsyncConnection[tuple[object, ...]]) -> None:
+    if conn.info.server_version < MINIMUM_POSTGRES:
+        raise ConfigurationError(
+            "postgres_too_old",
+            f"PostgreSQL 16 or newer is needed; this server is {conn.info.server_version // 10000}.",
+        )
+    query = "select extversion from pg_extension where extname = 'vector'"
+    row = await (await conn.execute(query)).fetchone()
+    if row is None:
+        raise ConfigurationError(
+            "pgvector_missing",
+            "The database has no pgvector: install it and run CREATE EXTENSION vector as a superuser.",
+        )
+    version = tuple(int(part) for part in str(row[0]).split(".")[:2])
+    if version < MINIMUM_PGVECTOR:
+        raise ConfigurationError(
+            "pgvector_too_old",
+            f"pgvector 0.8 or newer is needed, found {row[0]}: run ALTER EXTENSION vector UPDATE.",
+        )
+
+
+async def _require_role(conn: AsyncConnection[tuple[object, ...]], role: str) -> None:
+    query = (
+        "select rolsuper or rolbypassrls, rolname = current_user from pg_roles where rolname = %s"
+    )
+    row = await (await conn.execute(query, [role])).fetchone()
+    if row is None:
+        raise ConfigurationError(
+            "service_login_missing",
+            f"There is no login {role}: create it as an administrator with"
+            f" CREATE ROLE {role} LOGIN NOSUPERUSER NOBYPASSRLS PASSWORD '...'.",
+        )
+    if row[0] or row[1]:
+        raise ConfigurationError(
+            "service_login_too_powerful",
+            "The service login must be neither superuser nor owner of the schema:"
+            " name another login in MNEMIC_DATABASE_URL.",
+        )
+
+
+async def _apply_all(
+    conn: AsyncConnection[tuple[object, ...]], schema: str, service_role: str
+) -> list[int]:
+    applied_now: list[int] = []
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        async with conn.transaction():
+            if await _locked(conn):
+                await _prepare(conn, schema, service_role)
+                todo = pending(await status(conn, schema))
+                if not todo:
+                    return applied_now
+                await _apply(conn, todo[0])
+                applied_now.append(todo[0].number)
+                continue
+        if time.monotonic() > deadline:
+            raise StorageUnavailable(
+                "migration_locked",
+                "Another process has been migrating for a minute; look at it first.",
+            )
+        await asyncio.sleep(0.05)
+
+
+async def _locked(conn: AsyncConnection[tuple[object, ...]]) -> bool:
+    row = await (await conn.execute("select pg_try_advisory_xact_lock(%s)", [_LOCK])).fetchone()
+    return bool(row and row[0])
+
+
+async def _prepare(
+    conn: AsyncConnection[tuple[object, ...]], schema: str, service_role: str
+) -> None:
+    name = sql.Identifier(schema)
+    # IF NOT EXISTS alone would ask for the right to create schemas where one was made for us
+    row = await (await conn.execute("select to_regnamespace(%s)", [schema])).fetchone()
+    if row is None or row[0] is None:
+        await conn.execute(sql.SQL("create schema {}").format(name))
+    await conn.execute(sql.SQL("set local search_path = {}, public").format(name))
+    await conn.execute("select set_config('mnemic.service_role', %s, true)", [service_role])
+    await conn.execute(
+        "create table if not exists schema_migration (number int primary key, name text not null,"
+        " sha256 text not null, applied_at timestamptz not null default now())"
+    )
+
+
+async def _apply(conn: AsyncConnection[tuple[object, ...]], migration: Migration) -> None:
+    await conn.execute(migration.sql.encode())
+    await conn.execute(
+        "insert into schema_migration (number, name, sha256) values (%s, %s, %s)",
+        [migration.number, migration.name, migration.digest],
+    )

@@ -1,0 +1,174 @@
+-- Memory items: the write path, reading by id, lists, chains. Every statement names its scopes.
+
+-- name: lock_scope
+select pg_advisory_xact_lock(hashtextextended(%(scope_key)s, 0))
+
+-- name: exact
+select id, status, version, valid_to is not null and valid_to <= now() as expired
+from memory_item
+where scope_key = %(scope_key)s and content_mac = %(content_mac)s
+  and status in ('active', 'pending') and id <> %(except_id)s
+
+-- name: neighbours
+select id, status, version, content_enc, 1 - (embedding <=> %(embedding)s) as cosine
+from memory_item
+where scope_key = %(scope_key)s and model_id = %(model_id)s
+  and status in ('active', 'pending') and (valid_to is null or valid_to > now())
+  and id <> %(except_id)s
+order by embedding <=> %(embedding)s
+limit %(limit)s
+
+-- name: insert
+insert into memory_item (
+    scope_key, id, scope, scope_id, owner_id, memory_type, content_enc, content_mac, source, source_id,
+    source_seqs, confidence, status, reason_enc, metadata_enc, created_at, recorded_at,
+    valid_from, valid_to, embedding, model_id, lexemes, n_tokens)
+values (
+    %(scope_key)s, %(id)s, %(scope)s, %(scope_id)s, %(owner_id)s, %(memory_type)s, %(content_enc)s,
+    %(content_mac)s, %(source)s, %(source_id)s, %(source_seqs)s, %(confidence)s, %(status)s,
+    %(reason_enc)s, %(metadata_enc)s, now(), now(), least(coalesce(%(valid_from)s, now()), now()),
+    %(valid_to)s, %(embedding)s, %(model_id)s, %(lexemes)s::tsvector, %(n_tokens)s)
+
+-- name: supersede
+update memory_item
+set status = 'superseded', retired_at = now(), superseded_by = %(by)s,
+    valid_to = least(valid_to, greatest(valid_from, least(coalesce(%(since)s, now()), now())))
+where scope_key = %(scope_key)s and id = any(%(ids)s) and status in ('active', 'pending')
+
+-- name: archive
+update memory_item
+set status = 'archived', retired_at = now()
+where scope_key = %(scope_key)s and id = %(id)s
+
+-- name: strengthen
+update memory_item
+set confidence = greatest(confidence, %(confidence)s)
+where scope_key = %(scope_key)s and id = %(id)s
+
+-- name: activate
+update memory_item
+set status = 'active', confidence = greatest(confidence, %(confidence)s)
+where scope_key = %(scope_key)s and id = %(id)s and status = 'pending'
+
+-- name: mark_used
+insert into item_usage (scope_key, id, use_count)
+select scope_key, id, uses
+from unnest(%(scope_keys)s::text[], %(ids)s::uuid[], %(uses)s::bigint[]) as used (scope_key, id, uses)
+where exists (select from memory_item m where m.scope_key = used.scope_key and m.id = used.id)
+on conflict (scope_key, id) do update
+set last_used_at = now(), use_count = item_usage.use_count + excluded.use_count
+
+-- name: get
+select *
+from memory_item
+where scope_key = any(%(scopes)s) and id = %(id)s
+
+-- name: get_for_update
+select *
+from memory_item
+where scope_key = any(%(scopes)s) and id = %(id)s
+for update
+
+-- name: list
+select *
+from memory_item
+where scope_key = any(%(scopes)s)
+  and status = any(%(statuses)s)
+  and (%(memory_type)s::text is null or memory_type = %(memory_type)s)
+  and (%(with_expired)s or valid_to is null or valid_to > now())
+  and (%(before_id)s::uuid is null or (recorded_at, id) < (%(before_at)s::timestamptz, %(before_id)s))
+order by recorded_at desc, id desc
+limit %(limit)s
+
+-- name: count
+select count(*) as total
+from memory_item
+where scope_key = any(%(scopes)s)
+  and status = any(%(statuses)s)
+  and (%(memory_type)s::text is null or memory_type = %(memory_type)s)
+  and (%(with_expired)s or valid_to is null or valid_to > now())
+
+-- name: history
+with recursive older as (
+    select scope_key, id from memory_item where scope_key = any(%(scopes)s) and id = %(id)s
+    union
+    select m.scope_key, m.id
+    from memory_item m join older on m.scope_key = older.scope_key and m.superseded_by = older.id
+), newer as (
+    select scope_key, id, superseded_by from memory_item where scope_key = any(%(scopes)s) and id = %(id)s
+    union
+    select m.scope_key, m.id, m.superseded_by
+    from memory_item m join newer on m.scope_key = newer.scope_key and m.id = newer.superseded_by
+)
+select m.*
+from memory_item m
+join (select scope_key, id from older union select scope_key, id from newer) as chain using (scope_key, id)
+order by m.recorded_at desc, m.retired_at desc nulls first, m.id desc
+
+-- name: chain_ids
+with recursive older as (
+    select scope_key, id from memory_item where scope_key = any(%(scopes)s) and id = %(id)s
+    union
+    select m.scope_key, m.id
+    from memory_item m join older on m.scope_key = older.scope_key and m.superseded_by = older.id
+)
+select id from older
+
+-- name: delete
+delete from memory_item
+where scope_key = any(%(scopes)s) and id = any(%(ids)s)
+
+-- name: count_all
+select count(*) as total
+from memory_item
+where scope_key = %(user_scope)s or starts_with(scope_key, %(sessions)s)
+
+-- name: delete_all
+delete from memory_item
+where scope_key = %(user_scope)s or starts_with(scope_key, %(sessions)s)
+
+-- name: keep_version
+insert into memory_item (
+    scope_key, id, scope, scope_id, owner_id, memory_type, content_enc, content_mac, source, source_id,
+    source_seqs, confidence, visibility, status, reason_enc, metadata_enc, created_at, recorded_at,
+    valid_from, valid_to, retired_at, superseded_by, version, embedding, model_id, lexemes, n_tokens)
+select scope_key, %(version_id)s, scope, scope_id, owner_id, memory_type, %(content_enc)s, content_mac,
+    source, source_id, source_seqs, confidence, visibility, 'superseded', %(reason_enc)s, %(metadata_enc)s,
+    created_at, recorded_at, valid_from, least(valid_to, now()), now(), id, version, embedding, model_id,
+    lexemes, n_tokens
+from memory_item
+where scope_key = %(scope_key)s and id = %(id)s
+
+-- name: replace
+update memory_item
+set content_enc = %(content_enc)s, content_mac = %(content_mac)s, reason_enc = %(reason_enc)s,
+    metadata_enc = %(metadata_enc)s, memory_type = %(memory_type)s, confidence = %(confidence)s,
+    status = %(status)s, version = version + 1, recorded_at = now(), valid_from = now(),
+    valid_to = %(valid_to)s, embedding = %(embedding)s, model_id = %(model_id)s,
+    lexemes = %(lexemes)s::tsvector, n_tokens = %(n_tokens)s
+where scope_key = %(scope_key)s and id = %(id)s and version = %(version)s
+
+-- name: ask
+insert into verification (scope_key, item_id, reason, question_enc)
+values (%(scope_key)s, %(id)s, %(reason)s, %(question_enc)s)
+on conflict (scope_key, item_id) do update
+set reason = excluded.reason, question_enc = excluded.question_enc, asked_at = now(),
+    answered_at = null, answer = null
+
+-- name: question
+select reason, question_enc, asked_at
+from verification
+where scope_key = any(%(scopes)s) and item_id = %(id)s and answered_at is null
+
+-- name: answer
+update verification
+set answered_at = now(), answer = 'confirmed'
+where scope_key = %(scope_key)s and item_id = %(id)s and answered_at is null
+
+-- name: open_questions
+select v.item_id, v.reason, v.question_enc, v.asked_at, v.scope_key
+from verification v
+join memory_item m on m.scope_key = v.scope_key and m.id = v.item_id
+where v.scope_key = any(%(scopes)s) and v.answered_at is null and m.status = 'pending'
+order by v.asked_at, v.item_id
+limit %(limit)s

@@ -1,0 +1,16 @@
+-- Users and their data keys.
+
+-- name: current_key
+select key_id, wrapped, kek_id
+from data_key
+where scope_key = %(scope_key)s and retired_at is null
+
+-- name: add_user
+insert into app_user (scope_key, user_id)
+values (%(scope_key)s, %(user_id)s)
+on conflict (scope_key) do nothing
+
+-- name: add_key
+insert into data_key (scope_key, key_id, wrapped, kek_id)
+values (%(scope_key)s, %(key_id)s, %(wrapped)s, %(kek_id)s)
+on conflict (scope_key) where retired_at is null do nothing

@@ -1,0 +1,52 @@
+-- The message log: append only, numbered without gaps within a session.
+
+-- name: open_session
+insert into session (scope_key, session_id, user_id, project_id)
+values (%(scope_key)s, %(session_id)s, %(user_id)s, %(project_id)s)
+on conflict (scope_key, session_id) do nothing
+
+-- name: reserve
+update session
+set last_seq = last_seq + %(count)s, last_active_at = now()
+where scope_key = %(scope_key)s and session_id = %(session_id)s
+returning last_seq - %(count)s as last_seq
+
+-- name: append
+insert into message (scope_key, session_id, seq, role, content_enc, speaker_enc, created_at)
+values (%(scope_key)s, %(session_id)s, %(seq)s, %(role)s, %(content_enc)s, %(speaker_enc)s,
+        coalesce(%(created_at)s, now()))
+
+-- name: read
+select seq, role, content_enc, speaker_enc, created_at
+from message
+where scope_key = %(scope_key)s and session_id = %(session_id)s
+  and seq > %(after)s and seq <= %(until)s
+order by seq
+limit %(limit)s
+
+-- name: session_state
+select last_seq, extracted_seq, closed_at
+from session
+where scope_key = %(scope_key)s and session_id = %(session_id)s
+
+-- name: recent_passes
+select count(*) as used,
+       extract(epoch from min(at) + interval '24 hours' - now())::float8 as retry_after,
+       coalesce(bool_or(turn = %(turn)s::bigint), false) as this_turn
+from extraction_log
+where scope_key = %(scope_key)s and session_id = %(session_id)s and at > now() - interval '24 hours'
+
+-- name: log_pass
+insert into extraction_log (scope_key, session_id, id, turn)
+values (%(scope_key)s, %(session_id)s, %(id)s, %(turn)s)
+
+-- name: lock_session
+select last_seq, extracted_seq
+from session
+where scope_key = %(scope_key)s and session_id = %(session_id)s
+for update
+
+-- name: mark_extracted
+update session
+set extracted_seq = greatest(extracted_seq, %(seq)s)
+where scope_key = %(scope_key)s and session_id = %(session_id)s

@@ -1,0 +1,56 @@
+"""What may a stored text be made of, and how long does a reader find it?
+
+Rules of the design, section 4 "Text": NFC; NUL and the other C0 and C1 controls, unpaired surrogates and
+bidi overrides are removed and reported; joiners and emoji sequences stay; line ends stay.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from dataclasses import dataclass
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
+_SURROGATES = re.compile(r"[\ud800-\udfff]")
+_OVERRIDES = re.compile(r"[\u202a-\u202e\u2066-\u206f]")
+_SPACES = re.compile(r"\s+")
+_FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
+
+_UNWANTED = (
+    ("control_characters", _CONTROLS),
+    ("lone_surrogates", _SURROGATES),
+    ("direction_overrides", _OVERRIDES),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Normalised:
+    """A text that may be stored, and what kinds of characters were taken out of it."""
+
+    text: str
+    removed: tuple[str, ...] = ()
+
+
+def normalise(text: str) -> Normalised:
+    """Return the storable form of ``text``; doing it twice changes nothing more."""
+    removed = []
+    for name, pattern in _UNWANTED:
+        text, count = pattern.subn("", text)
+        if count:
+            removed.append(name)
+    return Normalised(unicodedata.normalize("NFC", text).strip(), tuple(removed))
+
+
+def fold_width(text: str) -> str:
+    """Map full-width letters, digits and the ideographic space to their plain forms."""
+    return text.translate(_FULL_WIDTH)
+
+
+def exact_form(text: str) -> str:
+    """Return the form whose equality makes an exact duplicate: width and white space do not count."""
+    return _SPACES.sub(" ", fold_width(text)).strip()
+
+
+def reading_length(text: str) -> int:
+    """Return the length in half-width columns: an East-Asian wide character says as much as two letters."""
+    return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
