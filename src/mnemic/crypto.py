@@ -105,6 +105,8 @@ def wrap(kek: bytes, secret: bytes, context: bytes) -> bytes:
 def unwrap(kek: bytes, wrapped: bytes, context: bytes) -> bytes:
     """Undo ``wrap``. Raises KeyUnavailable (``wrong_key``) when key or context is another."""
     try:
+        if len(wrapped) < _NONCE:
+            raise InvalidTag
         return AESGCM(kek).decrypt(wrapped[:_NONCE], wrapped[_NONCE:], context)
     except InvalidTag:
         raise KeyUnavailable(

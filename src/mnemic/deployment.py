@@ -9,32 +9,37 @@ that could see past row-level security is refused.
 from __future__ import annotations
 
 import asyncio
-import getpass
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
 
 import psycopg
+from psycopg import pq
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import DictRow
 
-from mnemic.errors import ConfigurationError, StorageUnavailable
+from mnemic.errors import ConfigurationError, MnemicError
 from mnemic.keyfile import KeyFile, default_key_file
 from mnemic.keys import KeyProvider, KeyRing, check, deployment_id, establish
 from mnemic.settings import Settings
 from mnemic.storage.embedded import Joined, default_data_dir, join
-from mnemic.storage.migrate import connect_owner, migrate, pending
+from mnemic.storage.failures import not_connected, translate
+from mnemic.storage.halfvec import register
+from mnemic.storage.migrate import CONNECT_TIMEOUT, connect_owner, migrate, pending
 from mnemic.storage.pool import Database
 from mnemic.storage.statements import statements
 
 _SQL = statements("models")
+_KEYS = statements("keys")
 
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
     """Connection strings of the two logins; ``joined`` when the server is the embedded one."""
 
-    service: str
-    owner: str | None
+    service: str = field(repr=False)
+    owner: str | None = field(repr=False)
     joined: Joined | None = None
 
 
@@ -90,9 +95,11 @@ class Deployment:
 
     async def close(self) -> None:
         """Close the pool and leave the embedded server; idempotent."""
-        await self.database.close()
-        if self.joined is not None:
-            await asyncio.to_thread(self.joined.leave)
+        try:
+            await self.database.close()
+        finally:
+            if self.joined is not None:
+                await asyncio.to_thread(self.joined.leave)
 
 
 async def locate(settings: Settings) -> Addresses:
@@ -107,8 +114,26 @@ async def locate(settings: Settings) -> Addresses:
             "database_url_missing",
             "MNEMIC_MIGRATION_URL is set without MNEMIC_DATABASE_URL: name the service login's URL too.",
         )
-    joined = await asyncio.to_thread(join, settings.data_dir or default_data_dir())
+    data_dir = settings.data_dir or default_data_dir()
+    if settings.key_file and settings.key_file.resolve().is_relative_to(data_dir.resolve()):
+        raise ConfigurationError(
+            "key_file_inside_data",
+            f"The key file {settings.key_file} would lie inside the data directory, and a copy of the data"
+            " would hold its key: name a place outside in MNEMIC_KEY_FILE.",
+        )
+    joined = await _join(data_dir)
     return Addresses(joined.url("service"), joined.url("owner"), joined)
+
+
+async def _join(data_dir: Path) -> Joined:
+    """Join off the event loop; whoever is cancelled meanwhile leaves what the thread has joined."""
+    work = asyncio.get_running_loop().run_in_executor(None, join, data_dir)
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        with suppress(MnemicError):
+            await asyncio.to_thread((await work).leave)
+        raise
 
 
 async def initialise(
@@ -116,7 +141,7 @@ async def initialise(
 ) -> KeyProvider:
     """Do the owner's part: schema, deployment row, key. Safe from several processes at once."""
     assert addresses.owner is not None
-    service_role = str(conninfo_to_dict(addresses.service).get("user") or getpass.getuser())
+    service_role = _login_of(addresses.service)
     await migrate(addresses.owner, schema=settings.db_schema, service_role=service_role)
     conn = await connect_owner(addresses.owner)
     async with conn:
@@ -126,27 +151,48 @@ async def initialise(
     return provider
 
 
+def _login_of(conninfo: str) -> str:
+    """Return the role that an address logs in as, by the driver's own defaults when it names none."""
+    try:
+        named = conninfo_to_dict(conninfo).get("user")
+    except psycopg.Error as error:
+        failure = not_connected(error, conninfo, "MNEMIC_DATABASE_URL")
+    else:
+        defaults = {option.keyword: option.val for option in pq.Conninfo.get_defaults()}
+        return str(named or (defaults.get(b"user") or b"").decode())
+    raise failure
+
+
 async def _verified(
     settings: Settings, database: Database, provider: KeyProvider | None
 ) -> tuple[KeyProvider, str]:
     """Check login, schema and key as the service, and return the provider with its key's id."""
-    try:
-        async with database.system() as tx:
-            login = await tx.one(_SQL["service_login"], {"schema": settings.db_schema})
-            if login is None or login["powerful"] or login["owner"]:
-                raise ConfigurationError(
-                    "service_login_too_powerful",
-                    "MNEMIC_DATABASE_URL must name a login that is neither superuser nor owner and has"
-                    " no BYPASSRLS; `mnemic db init --script` prints the statements that make one.",
-                )
-            applied = {row["number"]: row["sha256"] for row in await tx.all(_SQL["applied"])}
-            row = await tx.one(_SQL["deployment"])
-    except psycopg.errors.UndefinedTable as error:
-        raise _not_initialised() from error
+    async with database.system() as tx:
+        _require_service(await tx.one(_SQL["service_login"], {"schema": settings.db_schema}))
+        applied = {row["number"]: row["sha256"] for row in await tx.all(_SQL["applied"])}
+        row = await tx.one(_KEYS["deployment"])
     if pending(applied) or row is None or row["kek_id"] is None:
         raise _not_initialised()
     provider = provider or KeyFile(settings.key_file or default_key_file(row["id"]))
     return provider, await check(str(row["id"]), row["kek_id"], row["kek_check"], provider)
+
+
+def _require_service(login: DictRow | None) -> None:
+    if login is None or login["powerful"]:
+        raise ConfigurationError(
+            "service_login_too_powerful",
+            "MNEMIC_DATABASE_URL must name a login that is neither superuser nor owner, is no member of"
+            " such a role and has no BYPASSRLS; `mnemic db init --script` prints the statements that make"
+            " one.",
+        )
+    if not login["prepared"]:
+        raise _not_initialised()
+    if not login["admitted"]:
+        raise ConfigurationError(
+            "service_login_not_admitted",
+            "The login of MNEMIC_DATABASE_URL has no rights in this schema: name the one that"
+            " `mnemic db init` was run with, or GRANT that role to it.",
+        )
 
 
 def _not_initialised() -> ConfigurationError:
@@ -160,18 +206,14 @@ def _not_initialised() -> ConfigurationError:
 async def _require_answer(conninfo: str) -> None:
     """Try the address once, so that the reason is told at once and not after a pool's patience."""
     try:
-        conn = await psycopg.AsyncConnection.connect(conninfo, connect_timeout=10)
-    except psycopg.OperationalError as error:
-        refused = "FATAL" in str(error)
-        host = conninfo_to_dict(conninfo).get("host") or "the local socket"
-        raise StorageUnavailable(
-            "database_login_refused" if refused else "database_unreachable",
-            f"PostgreSQL at {host} refused the login: check user, password and database name."
-            if refused
-            else f"PostgreSQL at {host} does not answer: check that it runs and that the URL is right.",
-        ) from error
-    except psycopg.ProgrammingError as error:
-        raise ConfigurationError(
-            "bad_setting", "MNEMIC_DATABASE_URL is not a PostgreSQL connection string."
-        ) from error
-    await conn.close()
+        conn = await psycopg.AsyncConnection.connect(conninfo, connect_timeout=CONNECT_TIMEOUT)
+    except psycopg.Error as error:
+        failure = not_connected(error, conninfo, "MNEMIC_DATABASE_URL")
+    else:
+        try:
+            async with conn:
+                await register(conn)
+        except psycopg.Error as error:
+            raise translate(error) from error
+        return
+    raise failure

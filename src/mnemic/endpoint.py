@@ -103,7 +103,7 @@ class Endpoint:
         content = json.dumps(body, ensure_ascii=False, allow_nan=False).encode("utf-8", "replace")
         line = self._line()
         async with line.slots:
-            for attempt in range(self._patience.retries + 1):
+            for attempt in range(max(0, self._patience.retries) + 1):
                 outcome = await self._attempt(line, path, content)
                 pause = pause_before_retry(outcome, attempt, self._patience)
                 if pause is None:

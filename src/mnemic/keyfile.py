@@ -11,6 +11,7 @@ import binascii
 import json
 import os
 import secrets
+from contextlib import suppress
 from pathlib import Path
 from uuid import UUID
 
@@ -35,8 +36,12 @@ class KeyFile:
 
     async def create(self) -> str:
         """Return the id of the current key; a missing file is made, and never over an existing one."""
-        if not self.path.exists():
-            self._make()
+        try:
+            return self._read()[0]
+        except KeyUnavailable as error:
+            if error.code != "key_file_missing":
+                raise
+        self._make()
         return self._read()[0]
 
     async def wrap(self, kek_id: str, secret: bytes, context: bytes) -> bytes:
@@ -58,34 +63,30 @@ class KeyFile:
         return keys[kek_id]
 
     def _make(self) -> None:
-        content = json.dumps(
-            {"current": (name := secrets.token_hex(8)), "keys": {name: _encode(new_secret())}}
-        )
+        name = secrets.token_hex(8)
+        content = json.dumps({"current": name, "keys": {name: _encode(new_secret())}})
+        draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-            draft = self.path.with_name(f".{self.path.name}.{secrets.token_hex(4)}")
-            descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
+            try:
+                _write(draft, content)
+                # fails when another process was first: then its key counts
+                with suppress(FileExistsError):
+                    os.link(draft, self.path)
+            finally:
+                draft.unlink(missing_ok=True)
+            _sync(self.path.parent)
         except OSError as error:
             raise ConfigurationError(
                 "key_file_unwritable",
                 f"The key file {self.path} cannot be made ({error.strerror}):"
                 " name a writable place in MNEMIC_KEY_FILE.",
             ) from error
-        try:
-            os.link(draft, self.path)  # fails when another process was first: then its key counts
-        except FileExistsError:
-            pass
-        finally:
-            draft.unlink()
 
     def _read(self) -> tuple[str, dict[str, bytes]]:
         try:
             status = self.path.stat()
-            text = self.path.read_text(encoding="utf-8")
+            data = self.path.read_bytes()
         except FileNotFoundError:
             raise KeyUnavailable(
                 "key_file_missing",
@@ -103,11 +104,11 @@ class KeyFile:
                 f"Others can read the key file {self.path}: run chmod 600 on it, and rotate the key"
                 " if they may have.",
             )
-        return self._parse(text)
+        return self._parse(data)
 
-    def _parse(self, text: str) -> tuple[str, dict[str, bytes]]:
+    def _parse(self, content: bytes) -> tuple[str, dict[str, bytes]]:
         try:
-            data = json.loads(text)
+            data = json.loads(content)
             keys = {
                 str(name): base64.b64decode(key, validate=True)
                 for name, key in data["keys"].items()
@@ -124,3 +125,20 @@ class KeyFile:
 
 def _encode(secret: bytes) -> str:
     return base64.b64encode(secret).decode("ascii")
+
+
+def _write(path: Path, content: str) -> None:
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(content)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync(directory: Path) -> None:
+    """Make a new name last: data whose key file a power cut took back could never be read."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)

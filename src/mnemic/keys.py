@@ -125,11 +125,8 @@ async def deployment_id(conn: AsyncConnection[tuple[object, ...]], schema: str) 
     try:
         async with conn.transaction():
             await conn.execute(sql.SQL("set local search_path = {}").format(sql.Identifier(schema)))
-            await conn.execute(
-                "insert into deployment (id) values (%s) on conflict (only_row) do nothing",
-                [new_id()],
-            )
-            row = await (await conn.execute("select id from deployment")).fetchone()
+            await conn.execute(_SQL["add_deployment"], {"id": new_id()})
+            row = await (await conn.execute(_SQL["deployment"])).fetchone()
     except psycopg.Error as error:
         raise translate(error) from error
     assert row is not None
@@ -144,23 +141,29 @@ async def establish(
     Raises KeyUnavailable (``key_file_missing``, ``wrong_key``) when the key of existing data is not there.
     """
     try:
-        async with conn.transaction():
-            await conn.execute(sql.SQL("set local search_path = {}").format(sql.Identifier(schema)))
-            row = await (
-                await conn.execute("select id, kek_id, kek_check from deployment for update")
-            ).fetchone()
-            if row is None:
-                raise ConfigurationError("schema_missing", "Run `mnemic db init` first.")
-            if row[1] is not None:
-                return await check(str(row[0]), str(row[1]), row[2], provider)
-            kek_id = await provider.create()
-            sealed = await provider.wrap(kek_id, new_secret(), f"deployment|{row[0]}".encode())
-            await conn.execute(
-                "update deployment set kek_id = %s, kek_check = %s", [kek_id, sealed]
-            )
-            return kek_id
+        row = await _bound(conn, schema, provider)
     except psycopg.Error as error:
         raise translate(error) from error
+    return await check(str(row[0]), str(row[1]), row[2], provider)
+
+
+async def _bound(
+    conn: AsyncConnection[tuple[object, ...]], schema: str, provider: KeyProvider
+) -> tuple[object, ...]:
+    """Return id, KEK and proof of the deployment; only the first starter locks the row and makes a key."""
+    async with conn.transaction():
+        await conn.execute(sql.SQL("set local search_path = {}").format(sql.Identifier(schema)))
+        row = await (await conn.execute(_SQL["deployment"])).fetchone()
+        if row is not None and row[1] is None:
+            row = await (await conn.execute(_SQL["deployment_for_update"])).fetchone()
+        if row is None:
+            raise ConfigurationError("schema_missing", "Run `mnemic db init` first.")
+        if row[1] is None:
+            kek_id = await provider.create()
+            proof = await provider.wrap(kek_id, new_secret(), f"deployment|{row[0]}".encode())
+            await conn.execute(_SQL["bind_deployment"], {"kek_id": kek_id, "kek_check": proof})
+            row = (row[0], kek_id, proof)
+        return row
 
 
 async def check(deployment: str, kek_id: str, sealed: object, provider: KeyProvider) -> str:

@@ -6,6 +6,7 @@ functions of the modules that take it; the constructors here refuse only what ca
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -35,23 +36,35 @@ SCOPE_PRIORITY: Mapping[str, float] = {"session": 1.0, "project": 0.8, "user": 0
 
 Vector = tuple[float, ...]
 
+_INVISIBLE = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0000-\U000e0fff]"
+)
+"""Letters and marks that print as nothing, beyond the control and format characters."""
+
 
 def clean_id(value: object, what: str) -> str:
     """Return an id of a user, project or session: NFC, trimmed, 1 to 128 characters.
 
-    Raises InvalidInput (``invalid_id``) for anything else, control and format characters included, so
-    that two ids that look alike never name two people.
+    Raises InvalidInput (``invalid_id``) for anything else, control and invisible characters and spaces other
+    than the plain one included, so that no two people have ids that print the same in this respect. Case and
+    width do tell ids apart.
     """
     if not isinstance(value, str):
         raise InvalidInput("invalid_id", f"The {what} id must be text.", what=what)
     cleaned = unicodedata.normalize("NFC", value).strip()
     if not 1 <= len(cleaned) <= 128:
         raise InvalidInput("invalid_id", f"The {what} id must have 1 to 128 characters.", what=what)
-    if any(unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in cleaned):
+    if any(map(_unprintable, cleaned)):
         raise InvalidInput(
             "invalid_id", f"The {what} id holds control or invisible characters.", what=what
         )
     return cleaned
+
+
+def _unprintable(char: str) -> bool:
+    if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp"):
+        return True
+    return (char.isspace() and char != " ") or _INVISIBLE.match(char) is not None
 
 
 def _part(value: str) -> str:

@@ -26,15 +26,22 @@ Names = Annotated[frozenset[str], NoDecode]
 
 
 def _original(name: str) -> Any:
-    """A setting that keeps the name users of the original know, with or without our prefix."""
-    return AliasChoices(name, f"MNEMIC_{name}", name.lower(), name.removeprefix("MEMORY_").lower())
+    """A setting that keeps the name users of the original know, with or without our prefix.
+
+    The bare field name is no alias: as a variable, MAX_LENGTH would belong to somebody else.
+    """
+    return AliasChoices(name, f"MNEMIC_{name}")
 
 
 class Settings(BaseSettings):
     """Every setting with its default. Variables are ``MNEMIC_<NAME>`` unless an alias says otherwise."""
 
     model_config = SettingsConfigDict(
-        env_prefix="MNEMIC_", extra="forbid", frozen=True, populate_by_name=True
+        env_prefix="MNEMIC_",
+        extra="forbid",
+        frozen=True,
+        populate_by_name=True,
+        env_ignore_empty=True,
     )
 
     data_dir: Path | None = None
@@ -67,6 +74,14 @@ class Settings(BaseSettings):
     chat_base_url: str | None = None
     chat_model: str | None = None
     chat_api_key: SecretStr | None = None
+
+    @field_validator("data_dir", "key_file")
+    @classmethod
+    def _of_home(cls, value: Path | None) -> Path | None:
+        try:
+            return value.expanduser() if value is not None else None
+        except RuntimeError:
+            raise ValueError("~ names a home directory that is not known here") from None
 
     @field_validator("sensitive_extra", "allowed_hosts", mode="before")
     @classmethod

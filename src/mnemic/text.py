@@ -11,6 +11,7 @@ import unicodedata
 from dataclasses import dataclass
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
+_PAIRS = re.compile(r"[\ud800-\udbff][\udc00-\udfff]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 _OVERRIDES = re.compile(r"[\u202a-\u202e\u2066-\u206f]")
 _SPACES = re.compile(r"\s+")
@@ -34,6 +35,7 @@ class Normalised:
 def normalise(text: str) -> Normalised:
     """Return the storable form of ``text``; doing it twice changes nothing more."""
     removed = []
+    text = _PAIRS.sub(lambda pair: pair[0].encode("utf-16", "surrogatepass").decode("utf-16"), text)
     for name, pattern in _UNWANTED:
         text, count = pattern.subn("", text)
         if count:

@@ -14,12 +14,18 @@ from scripted_server import Answer, Scripted, error, in_turn, said, serving
 
 from mnemic.chat import OpenAIChat
 from mnemic.errors import ChatError
-from mnemic.longterm.extract.answer import INSTRUCTIONS, SCHEMA, Malformed, json_values, read_claims
 from mnemic.longterm.extract.model import (
     ModelExtraction,
     extract_with_model,
     main_script,
     objection,
+)
+from mnemic.longterm.extract.model_answer import (
+    INSTRUCTIONS,
+    SCHEMA,
+    Malformed,
+    json_values,
+    read_claims,
 )
 from mnemic.model import MEMORY_TYPES, SCOPES, Turn
 
@@ -430,9 +436,11 @@ async def test_conversation_text_cannot_leave_its_block() -> None:
     assert json.loads(lines[1])["text"] == attack
 
 
-async def test_turns_without_seq_are_cited_by_place_and_leave_no_seqs() -> None:
+async def test_turns_without_seq_are_cited_by_their_place() -> None:
     found, _ = await run([assistant("Hi"), user(LIVES)], answer(item(LIVES, (2,))))
-    assert [(candidate.content, candidate.seqs) for candidate in found.candidates] == [(LIVES, ())]
+    assert [(candidate.content, candidate.seqs) for candidate in found.candidates] == [
+        (LIVES, (2,))
+    ]
 
 
 async def test_a_model_that_cannot_be_asked_is_reported() -> None:
@@ -500,7 +508,7 @@ def test_what_was_said_in_other_digits_or_order_is_grounded(content: str, text: 
         ("我住在柏林", "I live in Berlin", "wrong_language"),
         ("I live in Seoul", "나는 서울에 살아요", "wrong_language"),
         ("I use Redis and Kafka here", "我们这边用的是 Redis 和 Kafka", "wrong_language"),
-        ("我讨厌开会", "I work at 晨星科技 and I hate the meetings", "not_grounded"),
+        ("我讨厌开会", "I work at 晨星科技 and I hate the meetings", "wrong_language"),
         ("用户叫柯岚", "柯岚的目标是什么？", "not_introduced"),
         ("My name is Ada", "who is Ada?", "not_introduced"),
     ],
@@ -564,6 +572,18 @@ def test_any_text_is_read_or_refused(text: str) -> None:
 
 
 def test_a_flood_of_brackets_is_refused_quickly() -> None:
-    for text in ("[" * 100_000, "{x " * 50_000, "[a] " * 1000 + answer(item(LIVES))):
+    for text in ("[" * 100_000, "{x " * 50_000, '{"a":' * 20_000):
         with pytest.raises(Malformed):
             read_claims(text, {1})
+    claims, _ = read_claims("[a] " * 10_000 + answer(item(LIVES)), {1})
+    assert [claim.content for claim in claims] == [LIVES]
+
+
+@given(st.text(max_size=80), st.text(max_size=80), st.sampled_from(MEMORY_TYPES))
+def test_any_text_is_accepted_or_refused_with_a_known_reason(
+    content: str, text: str, kind: str
+) -> None:
+    known = {None, "assistant_claim", "wrong_language", "not_grounded", "not_introduced"}
+    assert objection(content, kind, [user(text)]) in known
+    assert objection(content, kind, [assistant(text), user("是")]) in known
+    assert objection(content, kind, [assistant(text)]) in {"assistant_claim", *known}

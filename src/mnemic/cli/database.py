@@ -5,15 +5,9 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from mnemic.cli.options import DONE, REFUSED, Common, command
-from mnemic.deployment import Deployment, initialise, locate
-from mnemic.embedding.registry import models
 from mnemic.errors import ConfigurationError
-from mnemic.keyfile import KeyFile
-from mnemic.storage.migrate import connect_owner, pending, status
-from mnemic.storage.scripts import roles_script
 
 Script = Annotated[bool, typer.Option("--script", help="Only print the SQL for an administrator.")]
 
@@ -30,9 +24,14 @@ def register(app: typer.Typer) -> None:
 async def init(common: Common, script: Script = False) -> int:
     """Make or update the schema and bind the key; safe to run twice and from many machines at once."""
     if script:
+        from mnemic.storage.scripts import roles_script
+
         text = roles_script()
         common.out.result({"script": text}, text)
         return DONE
+    from mnemic.deployment import initialise, locate
+    from mnemic.keyfile import KeyFile
+
     settings = common.settings()
     addresses = await locate(settings)
     if addresses.owner is None:
@@ -54,7 +53,10 @@ async def init(common: Common, script: Script = False) -> int:
 
 
 async def show_status(common: Common) -> int:
-    """Say which migrations are applied, which model made the vectors, and where the key lies."""
+    """Say which migrations are applied, what the server is, and where the key lies."""
+    from mnemic.deployment import Deployment, locate
+    from mnemic.storage.migrate import connect_owner, pending, status
+
     settings = common.settings()
     addresses = await locate(settings)
     conn = await connect_owner(addresses.owner or addresses.service)
@@ -67,11 +69,15 @@ async def show_status(common: Common) -> int:
         "pending": waiting,
         "embedded": addresses.joined is not None,
     }
-    lines = [f"schema {settings.db_schema}: applied {sorted(applied)}, pending {waiting}"]
+    lines = [
+        f"schema    {settings.db_schema}",
+        f"applied   {_numbers(sorted(applied))}",
+        f"pending   {_numbers(waiting)}",
+    ]
     if applied and not waiting:
         deployment = await Deployment.start(settings)
         value |= {"key_file": deployment.key_file, "server": await deployment.server_version()}
-        lines.append(f"{value['server']}; key file {value['key_file']}")
+        lines += [f"server    {value['server']}", f"key file  {value['key_file']}"]
         await deployment.close()
     if addresses.joined is not None:
         addresses.joined.leave()
@@ -81,6 +87,11 @@ async def show_status(common: Common) -> int:
 
 async def show_models(common: Common) -> int:
     """List the embedding models whose vectors this database knows."""
+    from rich.table import Table
+
+    from mnemic.deployment import Deployment
+    from mnemic.embedding.registry import models
+
     deployment = await Deployment.start(common.settings())
     try:
         found = await models(deployment.database)
@@ -91,3 +102,7 @@ async def show_models(common: Common) -> int:
         table.add_row(*(str(model[name]) for name in ("model_id", "name", "dims", "current")))
     common.out.result({"models": found}, table)
     return DONE
+
+
+def _numbers(numbers: list[int]) -> str:
+    return ", ".join(f"{number:04}" for number in numbers) or "none"

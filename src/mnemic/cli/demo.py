@@ -6,18 +6,24 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
 
 import typer
-from rich.text import Text
 
-from mnemic.cli.ingest import Tally, ingest_session, sessions
-from mnemic.cli.memory import hit_json, hit_table
+from mnemic.cli.ingest import finding_json, runs, survey, turns_of
 from mnemic.cli.options import DONE, REFUSED, Common, command
-from mnemic.cli.output import Output
+from mnemic.cli.output import Output, verdict_text
+from mnemic.cli.views import hit_json
 from mnemic.demo.sample import DemoQuestion, questions, sample_file
 from mnemic.model import Actor, Hit
-from mnemic.service import MemoryService
-from mnemic.session.transcript import read_transcript
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from mnemic.longterm.passes import Finding
+    from mnemic.service import MemoryService
+
+_TEXT_COLUMN = 35
 
 
 def register(app: typer.Typer) -> None:
@@ -30,67 +36,98 @@ async def demo(common: Common) -> int:
 
     Works in a directory of its own that is removed at the end, unless --data-dir names one.
     """
+    from rich.text import Text
+
     started = time.perf_counter()
+    actor = Actor(common.user or "demo", purpose="cli")
     with TemporaryDirectory(prefix="mnemic-demo-") as scratch:
-        settings = common.settings()
-        if settings.data_dir is None and settings.database_url is None:
-            home = Path(scratch)
-            service = MemoryService.open(
-                home / "data", key_file=home / "key" / "demo.key", settings=settings
-            )
-        else:
-            service = MemoryService.open(settings=settings)
-        actor = Actor(common.user or "demo", purpose="cli")
-        async with service as memory:
-            common.out.line(
-                f"Memory opened in {time.perf_counter() - started:.1f} s: no server, key or network."
-            )
-            tally = await _listen(memory, actor, common.out)
-            answers = await _answer(memory, actor, common.out)
+        async with _service(common, Path(scratch)) as memory:
+            taken = time.perf_counter() - started
+            common.out.line(f"Memory opened in {taken:.1f} s: no server to set up, no API key.")
+            turns, verdicts = await _listen(memory, actor, common.out)
+            answers = await _ask(memory, actor, common.out)
     right = sum(answer["as_expected"] is True for answer in answers)
     seconds = time.perf_counter() - started
     common.out.result(
         {
-            "turns": tally.turns,
-            "outcomes": tally.outcomes,
-            "verdicts": tally.verdicts,
+            "turns": turns,
+            "verdicts": verdicts,
             "questions": answers,
             "as_expected": right,
             "seconds": round(seconds, 1),
         },
         Text(
-            f"\n{tally.turns} turns, {sum(tally.outcomes.values())} verdicts, {right} of {len(answers)}"
-            f" questions answered as expected, in {seconds:.1f} s.",
+            f"\n{turns} turns, {len(verdicts)} verdicts, {right} of {len(answers)} questions"
+            f" answered as expected, in {seconds:.1f} s.",
             style="bold",
         ),
     )
     return DONE if right == len(answers) else REFUSED
 
 
-async def _listen(memory: MemoryService, actor: Actor, out: Output) -> Tally:
-    tally = Tally()
+def _service(common: Common, scratch: Path) -> MemoryService:
+    from mnemic.service import MemoryService
+
+    settings = common.settings()
+    if settings.data_dir is not None or settings.database_url is not None:
+        return MemoryService.open(settings=settings)
+    key_file = scratch / "key" / "demo.key"
+    return MemoryService.open(scratch / "data", key_file=key_file, settings=settings)
+
+
+async def _listen(
+    memory: MemoryService, actor: Actor, out: Output
+) -> tuple[int, list[dict[str, Any]]]:
+    """Log the bundled sessions, and extract at the end of each; return turns and verdicts."""
+    from rich.text import Text
+
+    verdicts = []
     with sample_file() as path:
-        for owner, turns in sessions(read_transcript(path), actor, tally.problems):
-            out.line(Text(f"\nSession {owner.session} ({len(turns)} turns)", style="bold"))
-            await ingest_session(memory, owner, turns, tally, out)
-    return tally
+        total, ends = survey(turns_of(path, []))
+        for run in runs(turns_of(path, []), actor, ends):
+            out.line(Text(f"\nSession {run.actor.session}, {len(run.turns)} turns", style="bold"))
+            await memory.sessions.append(run.actor, run.turns)
+            if run.complete:
+                for finding in (await memory.extract(run.actor)).findings:
+                    verdicts.append(finding_json(finding, run.actor))
+                    out.line(await _told(memory, run.actor, finding), hang=_TEXT_COLUMN)
+    return total, verdicts
 
 
-async def _answer(memory: MemoryService, actor: Actor, out: Output) -> list[dict[str, object]]:
-    answers = []
+async def _told(memory: MemoryService, actor: Actor, finding: Finding) -> Text:
+    """Return turn, verdict, type and text, with the old value before the new one."""
+    from rich.text import Text
+
+    verdict, candidate = finding.verdict, finding.candidate
+    turns = ",".join(map(str, candidate.seqs))
+    line = verdict_text(verdict.outcome, width=10)
+    line.append(f"  {candidate.memory_type:<10}  ", style="not bold dim")
+    if verdict.outcome == "rejected":
+        line.append(f"({verdict.message})", style="not bold default")
+    elif verdict.of is None:
+        line.append(candidate.content, style="not bold default")
+    else:
+        old = (await memory.get(actor, verdict.of)).content
+        sign = "->" if verdict.outcome == "superseded" else "="
+        line.append(f"{old} {sign} ", style="not bold dim")
+        line.append(candidate.content, style="not bold default")
+    if verdict.question:
+        line.append(f"  {verdict.question}", style="not bold magenta")
+    return Text(f"turn {turns:<5}  ").append(line)
+
+
+async def _ask(memory: MemoryService, actor: Actor, out: Output) -> list[dict[str, object]]:
+    from rich.text import Text
+
+    answers: list[dict[str, object]] = []
+    out.line(Text("\nQuestions", style="bold"))
     for number, question in enumerate(questions(), start=1):
         hits = await memory.search_memories(actor, question.query, k=3)
         context = await memory.build_context(actor, question.query, 400)
         good = as_expected(question, hits, context)
-        out.line(Text(f"\n{number}. {question.query}", style="bold"))
-        out.line(Text(f"   {question.note}", style="dim"))
-        out.line(hit_table(hits))
-        out.line(context or "   (nothing relevant is known, so the prompt gets nothing)")
-        out.line(
-            Text(
-                "   as expected" if good else "   NOT as expected", style="green" if good else "red"
-            )
-        )
+        out.line(Text(f"\n{number}. {question.query}", style="bold"), hang=3)
+        out.line(Text(f"   {question.note}", style="dim"), hang=3)
+        _show_answer(hits, context, good, out)
         answers.append(
             {
                 "query": question.query,
@@ -100,6 +137,21 @@ async def _answer(memory: MemoryService, actor: Actor, out: Output) -> list[dict
             }
         )
     return answers
+
+
+def _show_answer(hits: Sequence[Hit], context: str, good: bool, out: Output) -> None:
+    """Print the hits with their scores, marking those that the prompt would be given."""
+    from rich.text import Text
+
+    from mnemic.retrieval.context import quoted
+
+    for hit in hits:
+        given = quoted(hit.content) in context
+        line = Text(f"   {hit.score:.2f} {'*' if given else ' '} ")
+        out.line(line.append(hit.content, style="" if given else "dim"), hang=10)
+    told = "* given to the prompt" if context else "nothing of this is given to the prompt"
+    mark = Text("as expected" if good else "NOT as expected", style="green" if good else "red")
+    out.line(Text(f"   {told}; ", style="dim") + mark)
 
 
 def as_expected(question: DemoQuestion, hits: Sequence[Hit], context: str) -> bool:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from mnemic.cli.options import DONE, REFUSED, Common, command
-from mnemic.evaluation.kinds import evaluate
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
 
 
 def register(app: typer.Typer) -> None:
@@ -28,6 +29,8 @@ async def evaluate_files(
     ] = None,
 ) -> int:
     """Score files and print figures by language or category; with --floors, fail below them."""
+    from mnemic.evaluation.kinds import evaluate
+
     reports: list[dict[str, Any]] = []
     with common.out.progress() as progress:
         for path in progress.track(files, description="eval"):
@@ -41,6 +44,9 @@ async def evaluate_files(
 
 
 def _lines(report: dict[str, Any]) -> list[str | Text | Table]:
+    from rich.table import Table
+    from rich.text import Text
+
     lines: list[str | Text | Table] = [Text(f"{report['set']} ({report['kind']})", style="bold")]
     rows = {key: figures for key, figures in report["by"].items() if isinstance(figures, dict)}
     if rows:
@@ -56,6 +62,8 @@ def _lines(report: dict[str, Any]) -> list[str | Text | Table]:
 
 
 def _confusion(key: str, confusion: dict[str, dict[str, int]]) -> list[str | Text | Table]:
+    from rich.table import Table
+
     table = Table(f"{key}: label \\ judged", *next(iter(confusion.values())), box=None)
     for label, judged in confusion.items():
         table.add_row(label, *(str(count) for count in judged.values()))

@@ -5,23 +5,40 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from itertools import groupby
+from itertools import groupby, islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.text import Text
 
-from mnemic.cli.memory import verdict_json
+from mnemic.checks import whole
 from mnemic.cli.options import DONE, REFUSED, Common, command
 from mnemic.cli.output import Output, verdict_text
+from mnemic.cli.views import verdict_json
 from mnemic.errors import RateLimited
-from mnemic.longterm.passes import Finding, PassReport
 from mnemic.model import Actor, Turn
-from mnemic.service import MemoryService
-from mnemic.session.transcript import Problem, Spoken, read_transcript
+from mnemic.session.transcript import Problem, Spoken, read_transcript, require_readable
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from mnemic.longterm.passes import Finding
+    from mnemic.service import MemoryService
 
 _BATCH = 200
+_SHOWN = 20
+
+
+Ends = dict[tuple[str | None, str], int]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Turns of one session; ``complete`` when it has no more of them in this file."""
+
+    actor: Actor
+    turns: list[Turn]
+    complete: bool
 
 
 @dataclass
@@ -50,70 +67,74 @@ async def ingest(
 ) -> int:
     """Log the turns of a file and extract memories, session by session.
 
-    Lines {"role", "content", "session", "time"}, {"turns": [...]} or {"corpus": [...], "conv_id"}; each
-    conversation of the last kind becomes a user of its own. A bad line is reported and the rest goes on.
+    Lines are turns {"role", "content", "session", "time"}, sessions {"turns": [...], "id"} or
+    conversations {"corpus": [...], "conv_id"}, each a user of its own. A bad line is reported and the
+    rest goes on.
     """
-    tally = Tally()
+    if limit is not None:
+        whole(limit, 1, 10**9, "limit")
+    require_readable(file)
+    tally, actor = Tally(), common.actor
+    total, ends = survey(turns_of(file, [], limit))
     async with common.open() as memory:
         with common.out.progress() as progress:
-            bar = progress.add_task("turns", total=None)
-            for actor, turns in sessions(
-                read_transcript(file), common.actor, tally.problems, limit
-            ):
-                await ingest_session(memory, actor, turns, tally, common.out)
+            bar = progress.add_task("turns", total=total)
+            for run in runs(turns_of(file, tally.problems, limit), actor, ends):
+                await ingest_run(memory, run, tally, common.out)
                 progress.update(bar, completed=tally.turns)
     report(tally, common.out)
     return REFUSED if tally.problems else DONE
 
 
-def sessions(
-    spoken: Iterable[Spoken | Problem],
-    actor: Actor,
-    problems: list[Problem],
-    limit: int | None = None,
-) -> Iterator[tuple[Actor, list[Turn]]]:
-    """Yield runs of turns that belong together, at most 200 at once; problems go into ``problems``."""
+def turns_of(path: Path, problems: list[Problem], limit: int | None = None) -> Iterator[Spoken]:
+    """Yield the turns of a file, at most ``limit``; what cannot be read goes into ``problems``."""
+    count = 0
+    for entry in read_transcript(path):
+        if isinstance(entry, Problem):
+            problems.append(entry)
+        elif limit is not None and count == limit:
+            return
+        else:
+            count += 1
+            yield entry
 
-    def readable() -> Iterator[Spoken]:
-        count = 0
-        for entry in spoken:
-            if isinstance(entry, Problem):
-                problems.append(entry)
-            elif limit is None or count < limit:
-                count += 1
-                yield entry
 
-    for (user, session), run in groupby(readable(), key=lambda s: (s.user, s.session)):
+def survey(spoken: Iterable[Spoken]) -> tuple[int, Ends]:
+    """Return how many turns there are, and at which of them each session ends (counted from 1)."""
+    total, ends = 0, {}
+    for total, entry in enumerate(spoken, start=1):
+        ends[entry.user, entry.session] = total
+    return total, ends
+
+
+def runs(spoken: Iterable[Spoken], actor: Actor, ends: Ends) -> Iterator[Run]:
+    """Yield turns that follow each other in one session, at most 200 at once."""
+    count = 0
+    for (user, session), entries in groupby(spoken, key=lambda one: (one.user, one.session)):
         owner = replace(actor, user=user or actor.user, session=session)
-        turns: list[Turn] = []
-        for entry in run:
-            turns.append(entry.turn)
-            if len(turns) == _BATCH:
-                yield owner, turns
-                turns = []
-        if turns:
-            yield owner, turns
+        while turns := [entry.turn for entry in islice(entries, _BATCH)]:
+            count += len(turns)
+            yield Run(owner, turns, complete=count >= ends[user, session])
 
 
-async def ingest_session(
-    memory: MemoryService, actor: Actor, turns: list[Turn], tally: Tally, out: Output
-) -> PassReport | None:
-    """Log turns, run a pass and print its verdicts as they are written."""
-    await memory.sessions.append(actor, turns)
-    tally.turns += len(turns)
+async def ingest_run(memory: MemoryService, run: Run, tally: Tally, out: Output) -> None:
+    """Log turns; at the end of their session run its one pass and print the verdicts."""
+    await memory.sessions.append(run.actor, run.turns)
+    tally.turns += len(run.turns)
+    if not run.complete:
+        return
     tally.sessions += 1
     try:
-        report = await memory.extract(actor)
+        passed = await memory.extract(run.actor)
     except RateLimited:
-        tally.late.append(str(actor.session))
-        return None
-    for finding in report.findings:
+        tally.late.append(str(run.actor.session))
+        return
+    for finding in passed.findings:
         tally.outcomes[finding.verdict.outcome] += 1
         if out.as_json:
-            tally.verdicts.append(finding_json(finding, actor))
+            tally.verdicts.append(finding_json(finding, run.actor))
         else:
-            out.line(finding_line(finding))
-    return report
+            out.line(finding_line(finding), hang=4)
 
 
 def finding_json(finding: Finding, actor: Actor) -> dict[str, Any]:
@@ -131,14 +152,14 @@ def finding_json(finding: Finding, actor: Actor) -> dict[str, Any]:
 
 
 def finding_line(finding: Finding) -> Text:
-    """Return a verdict for people: what, why, and about which text (never a refused one)."""
+    """Return a verdict for people: what, about which text (never a refused one), and why."""
     verdict, candidate = finding.verdict, finding.candidate
-    line = verdict_text(f"{verdict.outcome:<10}")
+    line = verdict_text(verdict.outcome, width=10)
     shown = f"({verdict.message})" if verdict.outcome == "rejected" else candidate.content
     line.append(f" {verdict.id or verdict.of or '-'} ", style="dim not bold")
     line.append(f"{candidate.memory_type:<10} {shown}", style="not bold default")
-    parts = (verdict.reason, f"of {verdict.of}" if verdict.of else None)
-    why = ", ".join(part for part in parts if part)
+    of = f"of {verdict.of}" if verdict.of and verdict.id else None
+    why = ", ".join(part for part in (verdict.reason, of) if part)
     if why:
         line.append(f"  [{why}]", style="dim not bold")
     return line
@@ -146,11 +167,14 @@ def finding_line(finding: Finding) -> Text:
 
 def report(tally: Tally, out: Output) -> None:
     """Print what became of the file."""
-    for problem in tally.problems[:20]:
+    for problem in tally.problems[:_SHOWN]:
         out.note(f"line {problem.line}: {problem.message} [{problem.reason}]")
+    if len(tally.problems) > _SHOWN:
+        out.note(f"... and {len(tally.problems) - _SHOWN} more")
     if tally.late:
         out.note(
-            f"{len(tally.late)} passes are late (rate limit); their turns are kept and come next."
+            f"{len(tally.late)} sessions had their passes of the last 24 hours; their turns are kept"
+            " and the next pass begins with them."
         )
     counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(tally.outcomes.items()))
     out.result(
@@ -162,6 +186,11 @@ def report(tally: Tally, out: Output) -> None:
             "problems": tally.problems,
             "late": tally.late,
         },
-        f"{tally.turns} turns in {tally.sessions} sessions: {counts or 'nothing to remember'};"
-        f" {len(tally.problems)} bad lines.",
+        f"{_count(tally.turns, 'turn')} in {_count(tally.sessions, 'session')}:"
+        f" {counts or 'nothing to remember'}."
+        + (f" {_count(len(tally.problems), 'bad line')}." if tally.problems else ""),
     )
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

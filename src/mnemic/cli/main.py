@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 import sys
 
-import structlog
 import typer
 
 from mnemic._version import __version__
 from mnemic.cli import database, demo, evaluate, ingest, memory
+from mnemic.cli.options import INTERRUPTED
+from mnemic.cli.output import Output
 
 
 def application() -> typer.Typer:
@@ -40,6 +40,10 @@ def application() -> typer.Typer:
 
 
 def _log_to_stderr(verbose: bool) -> None:
+    import logging
+
+    import structlog
+
     level = logging.DEBUG if verbose else logging.WARNING
     structlog.configure(
         wrapper_class=structlog.make_filtering_bound_logger(level),
@@ -49,5 +53,14 @@ def _log_to_stderr(verbose: bool) -> None:
 
 
 def main() -> None:
-    """Run the command line."""
-    application()()
+    """Run the command line; with --json a wrong use of it is an answer in JSON too."""
+    app = application()
+    if "--json" not in sys.argv:
+        app()
+    try:
+        sys.exit(app(standalone_mode=False))
+    except typer.TyperException as error:
+        Output(as_json=True).result({"reason": "wrong_usage", "message": error.format_message()})
+        sys.exit(error.exit_code)
+    except typer.Abort:
+        sys.exit(INTERRUPTED)

@@ -1,18 +1,32 @@
-"""add, search, context, list, show, edit, delete, verify: one memory at a time."""
+"""add, search, context, list, show, edit, delete, verify: one memory at a time.
+
+What can be refused by looking at it is refused before the database is opened.
+"""
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
+from mnemic.checks import aware, one_of, whole
 from mnemic.cli.options import DONE, REFUSED, Command, Common, command
-from mnemic.cli.output import plain, verdict_text
+from mnemic.cli.output import plain
+from mnemic.cli.views import (
+    hit_json,
+    show_hits,
+    show_item,
+    show_items,
+    verdict_json,
+    verdict_lines,
+)
 from mnemic.errors import InvalidInput
-from mnemic.model import Hit, MemoryItem, Verdict
+from mnemic.ids import parse_id
+from mnemic.model import MEMORY_TYPES, SCOPES, MemoryItem, Verdict
+
+if TYPE_CHECKING:
+    from mnemic.service import MemoryService
 
 Id = Annotated[str, typer.Argument(help="The id of the memory.")]
 Type = Annotated[str | None, typer.Option("--type", help="preference, fact, skill, habit ...")]
@@ -43,17 +57,20 @@ async def add(
     valid_to: Annotated[str | None, typer.Option(help="Until when it is true (with zone).")] = None,
 ) -> int:
     """Remember one text, through the gate."""
+    _known(memory_type, scope)
+    start, end = parse_time(valid_from, "valid-from"), parse_time(valid_to, "valid-to")
+    actor = common.actor
     async with common.open() as memory:
         verdict = await memory.add_explicit_memory(
-            common.actor,
+            actor,
             text,
-            memory_type,  # type: ignore[arg-type]  # the service checks it
+            memory_type,  # type: ignore[arg-type]
             scope,  # type: ignore[arg-type]
             confidence=confidence,
-            valid_from=parse_time(valid_from, "valid-from"),
-            valid_to=parse_time(valid_to, "valid-to"),
+            valid_from=start,
+            valid_to=end,
         )
-    return show_verdict(common, verdict)
+        return await _answer(common, memory, verdict)
 
 
 async def search(
@@ -68,19 +85,27 @@ async def search(
     include_pending: Annotated[bool, typer.Option(help="Also what awaits your word.")] = False,
 ) -> int:
     """Find memories by meaning and by word."""
+    _known(memory_type, scope)
+    _said(query)
+    whole(k, 1, 100, "k")
+    true_at, known = parse_time(as_of, "as-of"), parse_time(known_at, "known-at")
+    actor = common.actor
     async with common.open() as memory:
         hits = await memory.search_memories(
-            common.actor,
+            actor,
             query,
             k,
             memory_type,  # type: ignore[arg-type]
             scope,  # type: ignore[arg-type]
-            as_of=parse_time(as_of, "as-of"),
-            known_at=parse_time(known_at, "known-at"),
+            as_of=true_at,
+            known_at=known,
             min_score=min_score,
             include_pending=include_pending,
         )
-    common.out.result({"hits": [hit_json(hit) for hit in hits]}, hit_table(hits))
+    if common.out.as_json:
+        common.out.result({"hits": [hit_json(hit) for hit in hits]})
+    else:
+        show_hits(hits, common.out)
     return DONE
 
 
@@ -90,6 +115,7 @@ async def context(
     budget: Annotated[int, typer.Option(help="Most tokens of the text.")] = 800,
 ) -> int:
     """Print what a prompt about this query would be given."""
+    _said(query)
     async with common.open() as memory:
         text = await memory.build_context(common.actor, query, budget)
     common.out.result({"context": text}, text or "Nothing relevant is known.")
@@ -107,6 +133,7 @@ async def list_items(
     ] = "active",
 ) -> int:
     """List what is remembered, newest first."""
+    _known(memory_type, scope)
     async with common.open() as memory:
         page = await memory.list(
             common.actor,
@@ -116,13 +143,13 @@ async def list_items(
             scope=scope,  # type: ignore[arg-type]
             status=status,
         )
-    table = Table("id", "type", "status", "since", "content", box=None)
-    for item in page.items:
-        since = item.valid_from.astimezone().strftime("%Y-%m-%d")
-        table.add_row(str(item.id), item.memory_type, item.status, since, Text(item.content))
-    more = f" Next page: --cursor {page.cursor}" if page.cursor else ""
-    value = {"items": page.items, "total": page.total, "cursor": page.cursor}
-    common.out.result(value, table, f"{len(page.items)} of {page.total}.{more}")
+    if common.out.as_json:
+        common.out.result({"items": page.items, "total": page.total, "cursor": page.cursor})
+        return DONE
+    show_items(page.items, common.out)
+    common.out.note(f"{len(page.items)} of {page.total}")
+    if page.cursor:
+        common.out.note(f"next page: --cursor {page.cursor}")
     return DONE
 
 
@@ -132,11 +159,17 @@ async def show(
     history: Annotated[bool, typer.Option("--history", help="All its versions.")] = False,
 ) -> int:
     """Show one memory, or its whole chain of versions."""
+    wanted = parse_id(item_id)
     async with common.open() as memory:
-        item = await memory.get(common.actor, item_id)
-        chain = list(await memory.history(common.actor, item_id)) if history else []
-    value = plain(item) | ({"history": plain(chain)} if history else {})
-    common.out.result(value, *(item_table(one) for one in chain or [item]))
+        item = await memory.get(common.actor, wanted)
+        chain = list(await memory.history(common.actor, wanted)) if history else []
+    if common.out.as_json:
+        common.out.result(plain(item) | ({"history": plain(chain)} if history else {}))
+        return DONE
+    for number, version in enumerate(chain or [item]):
+        if number:
+            common.out.line()
+        show_item(version, common.out)
     return DONE
 
 
@@ -148,15 +181,17 @@ async def edit(
     version: Annotated[int | None, typer.Option(help="Only if this is its version.")] = None,
 ) -> int:
     """Write a new version of a memory, through the gate; the old one stays as history."""
+    _known(memory_type)
+    wanted = parse_id(item_id)
     async with common.open() as memory:
         verdict = await memory.update(
             common.actor,
-            item_id,
+            wanted,
             content=text,
             memory_type=memory_type,  # type: ignore[arg-type]
             expected_version=version,
         )
-    return show_verdict(common, verdict)
+        return await _answer(common, memory, verdict)
 
 
 async def delete(
@@ -166,17 +201,22 @@ async def delete(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask (for --all).")] = False,
 ) -> int:
-    """Delete a memory with its earlier versions, or everything (--all asks for --yes or shows a dry run)."""
+    """Delete a memory with its earlier versions, or everything.
+
+    --all without --yes only says what would go.
+    """
     if everything == (item_id is not None):
         raise InvalidInput("nothing_to_delete", "Name one memory, or --all.")
+    wanted = None if item_id is None else parse_id(item_id)
     only_show = dry_run or (everything and not yes)
     async with common.open() as memory:
         if everything:
             gone = await memory.delete_all(common.actor, dry_run=only_show)
         else:
-            gone = await memory.delete(common.actor, item_id, dry_run=only_show)
-    said = f"{gone.count} rows would go" if gone.dry_run else f"{gone.count} rows are gone"
-    hint = " Add --yes to delete them." if everything and only_show and not dry_run else ""
+            gone = await memory.delete(common.actor, wanted, dry_run=only_show)
+    rows = "1 row" if gone.count == 1 else f"{gone.count} rows"
+    said = f"{rows} would go" if gone.dry_run else f"{rows} deleted"
+    hint = " Add --yes to delete." if everything and only_show and not dry_run else ""
     value = {
         "deleted": 0 if gone.dry_run else gone.count,
         "count": gone.count,
@@ -190,26 +230,34 @@ async def verify_list(common: Common) -> int:
     """List what awaits your word."""
     async with common.open() as memory:
         questions = await memory.questions(common.actor)
-    table = Table("id", "why", "question", box=None)
+    if common.out.as_json:
+        common.out.result({"questions": questions})
+        return DONE
+    from rich.text import Text
+
     for question in questions:
-        table.add_row(
-            str(question.item.id), question.reason, Text(question.asked or question.item.content)
-        )
-    common.out.result({"questions": questions}, table)
+        head = Text(str(question.item.id), style="dim")
+        head.append(f"  {question.reason}", style="not dim magenta")
+        common.out.record(head, question.asked or question.item.content)
+    if not questions:
+        common.out.line("Nothing awaits your word.")
     return DONE
 
 
 async def verify_confirm(common: Common, item_id: Id) -> int:
     """Say that a pending memory is true."""
+    wanted = parse_id(item_id)
     async with common.open() as memory:
-        return show_verdict(common, await memory.confirm(common.actor, item_id))
+        verdict = await memory.confirm(common.actor, wanted)
+        return await _answer(common, memory, verdict)
 
 
 async def verify_deny(common: Common, item_id: Id) -> int:
     """Say that a pending memory is not true; it is removed."""
+    wanted = parse_id(item_id)
     async with common.open() as memory:
-        verdict = await memory.deny(common.actor, item_id)
-    show_verdict(common, verdict)
+        verdict = await memory.deny(common.actor, wanted)
+        await _answer(common, memory, verdict)
     return DONE
 
 
@@ -226,69 +274,39 @@ _VERIFY: dict[str, Command] = {"list": verify_list, "confirm": verify_confirm, "
 
 
 def parse_time(text: str | None, name: str) -> datetime | None:
-    """Return the time of an option. Raises InvalidInput (``invalid_datetime``)."""
+    """Return the time of an option. Raises InvalidInput (``invalid_datetime``, ``naive_datetime``)."""
     if text is None:
         return None
     try:
-        return datetime.fromisoformat(text)
+        time = datetime.fromisoformat(text)
     except ValueError:
         raise InvalidInput(
             "invalid_datetime", f"--{name} must be ISO 8601, such as 2026-03-02T09:14:00+08:00."
         ) from None
+    return aware(time, f"--{name}")
 
 
-def show_verdict(common: Common, verdict: Verdict) -> int:
-    """Print a verdict and return the exit status that it means."""
-    line = verdict_text(verdict.outcome)
-    for part in (verdict.id, verdict.reason, verdict.of and f"of {verdict.of}", verdict.message):
-        if part:
-            line.append(f"  {part}", style="not bold default")
-    common.out.result(
-        verdict_json(verdict), line, *([verdict.question] if verdict.question else [])
-    )
-    return REFUSED if verdict.outcome == "rejected" else DONE
+def _known(memory_type: str | None, scope: str | None = None) -> None:
+    if memory_type is not None:
+        one_of(memory_type, MEMORY_TYPES, "memory_type")
+    if scope is not None:
+        one_of(scope, SCOPES, "scope")
 
 
-def verdict_json(verdict: Verdict) -> dict[str, Any]:
-    """Return a verdict as the command line and the service show it."""
-    value = plain(verdict)
-    return {"verdict": value.pop("outcome"), **value}
+def _said(query: str) -> None:
+    if not query.strip():
+        raise InvalidInput("blank_query", "The query is blank: say what to look for.")
 
 
-def hit_json(hit: Hit) -> dict[str, Any]:
-    """Return a hit as the command line and the service show it."""
-    item = hit.item
-    return {
-        "id": str(item.id),
-        "content": item.content,
-        "memory_type": item.memory_type,
-        "scope": item.scope,
-        "score": round(hit.score, 4),
-        "parts": {name: round(value, 4) for name, value in plain(hit.parts).items()},
-        "arms": {"cosine": hit.cosine, "words": round(hit.words, 4), "matched": list(hit.matched)},
-        "valid_from": item.valid_from.isoformat(),
-        "valid_to": item.valid_to and item.valid_to.isoformat(),
-        "status": item.status,
-        "source": item.source,
-        "source_id": item.source_id,
-    }
-
-
-def hit_table(hits: Any) -> Table | str:
-    """Return hits with the parts of their scores."""
-    if not hits:
-        return "No hits."
-    table = Table("score", "similarity", "confidence", "scope", "type", "content", box=None)
-    for hit in hits:
-        parts = (hit.score, hit.parts.similarity, hit.parts.confidence, hit.parts.scope)
-        table.add_row(*(f"{part:.2f}" for part in parts), hit.item.memory_type, Text(hit.content))
-    return table
-
-
-def item_table(item: MemoryItem) -> Table:
-    """Return an item, a field a row."""
-    table = Table(show_header=False, box=None)
-    for name, value in plain(item).items():
-        if value not in (None, [], {}):
-            table.add_row(name, Text(str(value)))
-    return table
+async def _answer(common: Common, memory: MemoryService, verdict: Verdict) -> int:
+    """Print a verdict, for people with the text that it is about, and return its exit status."""
+    status = REFUSED if verdict.outcome == "rejected" else DONE
+    if common.out.as_json:
+        common.out.result(verdict_json(verdict))
+        return status
+    other: MemoryItem | None = None
+    if verdict.of is not None:
+        other = await memory.get(common.actor, verdict.of)
+    for line in verdict_lines(verdict, other):
+        common.out.line(line, hang=4)
+    return status

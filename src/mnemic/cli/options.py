@@ -1,28 +1,29 @@
 """Which options does every command take, and what becomes of its result and its errors?
 
 A command is a coroutine function whose first parameter is ``Common``; ``command`` adds the options that all
-share. Exit status: 0 done, 1 refused or not found, 2 wrong usage, 130 interrupted.
+share. Exit status: 0 done, 1 refused or not found, 2 wrong usage, 130 interrupted. The service and its driver
+are loaded when a command opens it, so that help and refusals of wrong input come at once.
 """
 
 from __future__ import annotations
 
-import asyncio
 import getpass
 import inspect
-import os
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from mnemic.cli.output import Output
-from mnemic.errors import InvalidInput, MnemicError
+from mnemic.errors import ConfigurationError, InvalidInput, MnemicError
 from mnemic.model import Actor
-from mnemic.service import MemoryService
-from mnemic.settings import Settings
+
+if TYPE_CHECKING:
+    from mnemic.service import MemoryService
+    from mnemic.settings import Settings
 
 DONE, REFUSED, USAGE, INTERRUPTED = 0, 1, 2, 130
 
@@ -41,14 +42,18 @@ class Common:
     @property
     def actor(self) -> Actor:
         """Who is asking: --user, MNEMIC_USER, else the login name."""
-        return Actor(self.user or getpass.getuser(), self.project, self.session, purpose="cli")
+        return Actor(self.user or _login(), self.project, self.session, purpose="cli")
 
     def settings(self) -> Settings:
         """The environment with the options over it."""
+        from mnemic.settings import Settings
+
         return Settings.read(data_dir=self.data_dir, database_url=self.database_url)
 
     def open(self) -> MemoryService:
         """The service that the options name."""
+        from mnemic.service import MemoryService
+
         return MemoryService.open(settings=self.settings())
 
 
@@ -56,7 +61,8 @@ Command = Callable[..., Coroutine[Any, Any, int]]
 
 _SHARED: dict[str, Any] = {
     "user": Annotated[
-        str | None, typer.Option(help="Whose memory; else the login name.", envvar="MNEMIC_USER")
+        str | None,
+        typer.Option(help="Whose memory; else the login name.", envvar="MNEMIC_USER"),
     ],
     "project": Annotated[str | None, typer.Option(help="The project at hand.")],
     "session": Annotated[str | None, typer.Option(help="The session at hand.")],
@@ -93,6 +99,7 @@ def command(app: typer.Typer, name: str) -> Callable[[Command], Command]:
 
         @wraps(function)
         def run(**given: Any) -> None:
+            given = {option: as_said(value) for option, value in given.items()}
             out = Output(given.pop("json"))
             shared = {option: given.pop(option) for option in _SHARED if option != "json"}
             common = Common(**shared, out=out)
@@ -110,6 +117,8 @@ def command(app: typer.Typer, name: str) -> Callable[[Command], Command]:
 
 def execute(function: Command, common: Common, given: dict[str, Any]) -> int:
     """Run a command and return its exit status; an error of ours is printed, never a traceback."""
+    import asyncio
+
     try:
         return asyncio.run(function(common, **given))
     except MnemicError as error:
@@ -117,6 +126,19 @@ def execute(function: Command, common: Common, given: dict[str, Any]) -> int:
         return USAGE if isinstance(error, InvalidInput) else REFUSED
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # whoever read us has gone; end quietly
-        return DONE
+
+
+def as_said(value: Any) -> Any:
+    """Return text as it was typed: a C locale hands over every byte of UTF-8 as a lone surrogate."""
+    if not isinstance(value, str) or not any("\udc80" <= char <= "\udcff" for char in value):
+        return value
+    return value.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+
+
+def _login() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # KeyError before Python 3.13
+        raise ConfigurationError(
+            "user_unknown", "This login has no name: say whose memory it is with --user."
+        ) from None

@@ -1,27 +1,32 @@
 """How does a result look: as one JSON object, or for people?
 
 Results go to stdout, everything else (progress, warnings, errors for people) to stderr. A character that the
-terminal cannot show is replaced, never fatal.
+terminal cannot show is replaced, never fatal. On a terminal long lines are wrapped at its width; in a pipe
+every line stays whole, and a reader who goes away ends the printing and not the work.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import os
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields, is_dataclass
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-from rich.table import Table
-from rich.text import Text
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+    from rich.table import Table
+    from rich.text import Text
 
-from mnemic.errors import MnemicError
+    from mnemic.errors import MnemicError
 
 _COLOURS = {
     "stored": "green",
@@ -30,6 +35,7 @@ _COLOURS = {
     "pending": "magenta",
     "rejected": "red",
 }
+_LEAST_WIDTH = 40
 
 
 class Output:
@@ -40,37 +46,70 @@ class Output:
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="replace")
-        self._console = Console(highlight=False, soft_wrap=True)
-        self._side = Console(stderr=True, highlight=False, soft_wrap=True)
+
+    @cached_property
+    def _console(self) -> Console:
+        return _console(stderr=self.as_json)
+
+    @cached_property
+    def _side(self) -> Console:
+        return _console(stderr=True)
 
     def result(self, value: Mapping[str, Any], *lines: str | Text | Table) -> None:
         """Print a result: ``value`` with --json, else the lines."""
         if self.as_json:
             ascii_only = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
-            sys.stdout.write(json.dumps(plain(value), ensure_ascii=ascii_only) + "\n")
-            sys.stdout.flush()
+            text = json.dumps(plain(value), ensure_ascii=ascii_only)
+            with _reader_may_leave():
+                sys.stdout.write(text + "\n")
+                sys.stdout.flush()
             return
         for line in lines:
             self.line(line)
 
-    def line(self, line: str | Text | Table = "") -> None:
-        """Print a line for people; with --json it goes to stderr."""
-        console = self._side if self.as_json else self._console
-        console.print(Text(line) if isinstance(line, str) else line)
+    def line(self, line: str | Text | Table = "", hang: int = 0) -> None:
+        """Print a line for people, its continuations ``hang`` columns in; with --json it goes to stderr."""
+        _print(self._console, line, hang)
+
+    def record(self, head: Text, body: str, note: str = "") -> None:
+        """Print one of many results: below its head on a terminal, beside it on one line in a pipe."""
+        from rich.text import Text
+
+        shown = Text(" ⏎ ".join(body.splitlines()))
+        remark = Text(note, style="dim")
+        if self._console.is_terminal:
+            self.line(head)
+            self.line(Text("    ") + shown, hang=4)
+            if note:
+                self.line(Text("    ") + remark, hang=4)
+        else:
+            self.line(Text("  ").join(part for part in (head, shown, remark) if part))
 
     def note(self, text: str) -> None:
         """Print a remark to stderr."""
-        self._side.print(Text(text, style="dim"))
+        from rich.text import Text
+
+        _print(self._side, Text(text, style="dim"), 2)
 
     def error(self, error: MnemicError) -> None:
         """Print an error: its reason code in JSON, its sentence for people."""
         if self.as_json:
             self.result({"reason": error.code, "message": error.message, **error.details})
-        else:
-            self._side.print(Text(f"{error.message} [{error.code}]", style="red"))
+            return
+        from rich.text import Text
+
+        _print(self._side, Text(f"{error.message} [{error.code}]", style="red"), 2)
 
     def progress(self, quiet: bool = False) -> Progress:
         """Return a progress bar on stderr; it draws nothing where no terminal is."""
+        from rich.progress import (
+            BarColumn,
+            MofNCompleteColumn,
+            Progress,
+            TextColumn,
+            TimeElapsedColumn,
+        )
+
         return Progress(
             TextColumn("{task.description}"),
             BarColumn(),
@@ -82,9 +121,48 @@ class Output:
         )
 
 
-def verdict_text(outcome: str) -> Text:
-    """Return a verdict's outcome in its colour."""
-    return Text(outcome, style=f"bold {_COLOURS.get(outcome, 'white')}")
+def _console(*, stderr: bool) -> Console:
+    from rich.console import Console
+
+    class Patient(Console):
+        def on_broken_pipe(self) -> None:
+            raise BrokenPipeError
+
+    return Patient(stderr=stderr, highlight=False, soft_wrap=True)
+
+
+def _print(console: Console, line: str | Text | Table, hang: int) -> None:
+    from rich.text import Text
+
+    content = Text(line) if isinstance(line, str) else line
+    with _reader_may_leave():
+        if not isinstance(content, Text) or not console.is_terminal:
+            console.print(content)
+            return
+        width = max(console.width - hang, _LEAST_WIDTH)
+        for number, part in enumerate(content.wrap(console, width)):
+            part.rstrip()
+            console.print(Text(" " * hang) + part if number else part)
+
+
+class _reader_may_leave(suppress):
+    """Send to nowhere what follows once the reader of stdout has gone."""
+
+    def __init__(self) -> None:
+        super().__init__(BrokenPipeError)
+
+    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
+        gone = super().__exit__(kind, error, trace)
+        if gone:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return bool(gone)
+
+
+def verdict_text(outcome: str, width: int = 0) -> Text:
+    """Return a verdict's outcome in its colour, filled up to ``width``."""
+    from rich.text import Text
+
+    return Text(f"{outcome:<{width}}", style=f"bold {_COLOURS.get(outcome, 'white')}")
 
 
 def plain(value: object) -> Any:

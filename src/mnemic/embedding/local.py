@@ -70,10 +70,10 @@ class LocalEncoder:
         return [answer for answer in answers if answer is not None]
 
     async def aclose(self) -> None:
-        """Let the worker thread end; the next call starts a new one."""
+        """Let the worker thread end after what it has begun; the next call starts a new one."""
         worker, self._worker = self._worker, None
         if worker is not None:
-            worker.shutdown(wait=False, cancel_futures=True)
+            worker.shutdown(wait=False)
         self._recent.clear()
 
     async def _embed_query(self, text: str) -> Vector:

@@ -51,9 +51,7 @@ def holds(content: str, entry: Mapping[str, Any]) -> bool:
     )
 
 
-def score(
-    rows: Iterable[Mapping[str, Any]], extract: Extract = extract_rules
-) -> dict[str, Any]:
+def score(rows: Iterable[Mapping[str, Any]], extract: Extract = extract_rules) -> dict[str, Any]:
     """Return ``{"kind": "extract", "by": {LANG | "all": {...}}}``; shares from 0 to 1, None over nothing.
 
     recall: expected entries that some memory holds; precision: memories that hold an entry which no

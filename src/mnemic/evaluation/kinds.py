@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from mnemic.errors import InvalidInput
-from mnemic.evaluation import extract, judge, sensitive
-from mnemic.evaluation.similarity import pair_similarity
 
 
 async def evaluate(path: Path) -> dict[str, Any]:
@@ -20,13 +18,21 @@ async def evaluate(path: Path) -> dict[str, Any]:
     """
     rows = list(read_rows(path))
     kind = kind_of(rows[0]) if rows else None
+    # each kind loads its own part of the gate only
     if kind == "judge":
+        from mnemic.evaluation import judge
+        from mnemic.evaluation.similarity import pair_similarity
+
         pairs = [(row["first"], row["second"]) for row in rows]
         similarities = await pair_similarity(pairs)
         report = judge.score(rows, lambda first, second: similarities[first, second])
     elif kind == "sensitive":
+        from mnemic.evaluation import sensitive
+
         report = sensitive.score(rows)
     elif kind == "extract":
+        from mnemic.evaluation import extract
+
         report = extract.score(rows)
     else:
         raise InvalidInput("unknown_eval_kind", f"{path} holds no kind of rows that can be scored.")

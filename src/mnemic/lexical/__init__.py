@@ -17,7 +17,7 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from itertools import islice, pairwise
 from typing import Any
@@ -89,8 +89,22 @@ def telling(token: str) -> float:
 
     A scope of thirty memories cannot tell by counting that ``weekend`` says less than ``ski``.
     """
-    slight = token in _everyday_words() or (len(token) == 1 and token.isascii())
-    return EVERYDAY if slight else 1.0
+    slight = token in _everyday_words() or token in _stop_words()
+    return EVERYDAY if slight or (len(token) == 1 and token.isascii()) else 1.0
+
+
+def script(text: str) -> str:
+    """Return the script that carries a text: ``han``, ``unspaced`` (kana, hangul, Thai ...),
+    ``letters``, or "" for a text without words. Ideographs count one each, other words one each.
+    """
+    counts = {"han": 0, "unspaced": 0, "letters": 0}
+    for run in _RUN.finditer(text[:MAX_TOKENS]):
+        if run.lastgroup == "word":
+            counts["letters"] += not run.group().isdigit()
+        elif run.lastgroup is not None:
+            counts[run.lastgroup] += len(run.group())
+    best = max(counts, key=lambda name: counts[name])
+    return best if counts[best] else ""
 
 
 def words(text: str) -> list[str]:
@@ -118,7 +132,7 @@ def fold(text: str) -> str:
     return _THOUSANDS.sub("", plain).translate(_simplified())
 
 
-def _lexemes(text: str, han: Any) -> Iterator[str]:
+def _lexemes(text: str, han: Callable[[str], Iterator[str]]) -> Iterator[str]:
     for run in _RUN.finditer(text):
         kind, found = run.lastgroup, run.group()
         if kind == "word":

@@ -13,7 +13,7 @@ from typing import Literal
 
 from mnemic.chat import ChatMessage, ChatModel
 from mnemic.errors import ChatError
-from mnemic.longterm.extract.answer import Malformed, data_line, json_values
+from mnemic.longterm.extract.model_answer import Malformed, data_line, json_values
 
 Label = Literal["same", "newer", "different"]
 

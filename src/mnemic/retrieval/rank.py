@@ -33,6 +33,8 @@ PRIOR_DOCUMENTS = 50
 """Unseen texts that every scope is thought to hold, so that the first memories rank sensibly."""
 ATTAINABLE = 8
 """Lexemes of a query that one text can be asked to hold: a long query is not a long demand."""
+LEAST_DEMAND = 4.0
+"""Attainable amount below which a query asks for nothing in particular (about one telling word)."""
 HALF_AMOUNT = 8.0
 """Amount of BM25 (natural log units) that is worth half of the amount's share."""
 _UNFOLDED = ((0.0, 0.0), (0.2, 0.21), (0.55, 0.35), (0.85, 0.48), (0.95, 0.9), (1.0, 1.0))
@@ -40,14 +42,16 @@ _UNFOLDED = ((0.0, 0.0), (0.2, 0.21), (0.55, 0.35), (0.85, 0.48), (0.95, 0.9), (
 near-duplicate.
 """
 
-HALF_STRENGTH = 0.315
+HALF_STRENGTH = 0.305
 """Mean of both arms at which a text bears on a query as likely as not, in a scope of 100 texts."""
 STEEPNESS = 4
-SIZE_STEP = 0.033
+FOREIGN = 0.75
+"""What the vector counts alone, between two languages, where it counts 0.5 beside the words."""
+SIZE_STEP = 0.035
 """Strength by which the floor rises when a scope grows e-fold: the best of many is good by
 chance.
 """
-_SIZES = (20, 2_000)
+_SIZES = (1, 2_000)
 
 _SENTENCE_END = re.compile(r"(?:[!?;\n。！？；]|\.(?=\s|$))+")
 _COMMA = re.compile(r"[、，]|,(?!\d)")
@@ -60,11 +64,14 @@ class Evidence:
 
     ``cosine`` is -1 to 1, None where the row has no vector of the query's model. ``tf`` is
     aligned with the query's lexemes; ``n_tokens`` is the length of the text in tokens.
+    ``foreign`` says that text and query are in different scripts (``lexical.script``), so that
+    words in common cannot be expected.
     """
 
     cosine: float | None
     tf: tuple[int, ...]
     n_tokens: int
+    foreign: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +98,8 @@ class Statistics:
         )
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "worth", worth)
-        object.__setattr__(self, "attainable", sum(sorted(worth, reverse=True)[:ATTAINABLE]))
+        best = sum(sorted(worth, reverse=True)[:ATTAINABLE])
+        object.__setattr__(self, "attainable", max(best, LEAST_DEMAND))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,8 +121,6 @@ def inverse_frequency(df: int, documents: int) -> float:
 
 def word_score(evidence: Evidence, statistics: Statistics) -> float:
     """Return the word arm's score, 0 (no word in common) to 1, of one candidate."""
-    if not statistics.attainable:
-        return 0.0
     norm = K1 * (1.0 - B + B * evidence.n_tokens / max(statistics.average_tokens, 1.0))
     covered = amount = 0.0
     for tf, worth in zip(evidence.tf, statistics.worth, strict=True):
@@ -131,13 +137,17 @@ def similarity(
 ) -> Similarity:
     """Fuse both arms into [0, 1]. It never falls when the cosine or a term frequency rises.
 
-    A text without a vector is judged by its words alone.
+    A text without a vector is judged by its words alone, one in another script by its vector.
     """
     by_words = word_score(evidence, statistics)
     if evidence.cosine is None:
         return Similarity(_likelihood(by_words), None, by_words)
     by_vector = curve(evidence.cosine)
-    return Similarity(_likelihood((_unfold(by_vector) + by_words) / 2), by_vector, by_words)
+    unfolded = _unfold(by_vector)
+    strength = (unfolded + by_words) / 2
+    if evidence.foreign:
+        strength = max(strength, FOREIGN * unfolded)
+    return Similarity(_likelihood(strength), by_vector, by_words)
 
 
 def relevance_floor(documents: int) -> float:

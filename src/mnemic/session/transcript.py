@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Iterator, Mapping
+import zlib
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -24,6 +25,8 @@ from mnemic.model import ROLES, Role, Turn, clean_id
 
 _ASSISTANTS = ("assistant", "ai", "bot", "model", "siliconfriend", "助手")
 _MOST_BYTES = 64 * 1024 * 1024
+MAX_CHARS = 1_000_000
+"""Characters that the message log takes as one turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,12 +57,14 @@ def read_transcript(path: Path, *, session: str = "import") -> Iterator[Spoken |
         if not line.strip():
             continue
         try:
-            row = json.loads(line)
-            if not isinstance(row, dict):
-                raise InvalidInput("line_not_an_object", "The line is JSON, but not an object.")
-            yield from _row(number, row, session)
-        except ValueError as error:
+            yield from _row(number, _object(json.loads(line)), session)
+        except (ValueError, RecursionError) as error:
             yield _problem(number, error)
+
+
+def require_readable(path: Path) -> None:
+    """Raise InvalidInput (``file_not_found``, ``file_unreadable``) where no file can be opened."""
+    next(_lines(path), None)
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -73,34 +78,49 @@ def _lines(path: Path) -> Iterator[tuple[int, bytes]]:
                 yield number, line
     except FileNotFoundError:
         raise InvalidInput("file_not_found", f"There is no file {path}.") from None
-    except (OSError, EOFError) as error:
-        raise InvalidInput("file_unreadable", f"{path} cannot be read: {error}.") from error
+    except (OSError, EOFError, zlib.error) as error:
+        why = getattr(error, "strerror", None) or "it is no whole gzip file"
+        raise InvalidInput("file_unreadable", f"{path} cannot be read: {why}.") from error
 
 
 def _row(number: int, row: Mapping[str, Any], session: str) -> Iterator[Spoken | Problem]:
     if "corpus" in row:
         user = clean_id(row.get("conv_id"), "user")
-        for entry in row["corpus"]:
-            yield _entry(number, entry, user, session)
+        yield from _each(number, row["corpus"], lambda entry: _entry(entry, user, session, number))
     elif "turns" in row:
         name = clean_id(row.get("id") or session, "session")
-        for turn in row["turns"]:
-            yield Spoken(number, name, _turn(turn))
+        yield from _each(number, row["turns"], lambda turn: Spoken(number, name, _turn(turn)))
     elif "content" in row:
         yield Spoken(number, clean_id(row.get("session") or session, "session"), _turn(row))
     else:
         raise InvalidInput("line_not_a_turn", "The line has no content, turns or corpus.")
 
 
-def _entry(number: int, entry: Mapping[str, Any], user: str, session: str) -> Spoken | Problem:
-    try:
-        speaker = str(entry["speaker"]) if entry.get("speaker") else None
-        role: Role = "assistant" if speaker and speaker.casefold() in _ASSISTANTS else "user"
-        name = clean_id(str(entry.get("session") or session), "session")
-        said = Turn(role, _text(entry.get("text")), _loose_time(entry.get("time")), speaker=speaker)
-        return Spoken(number, name, said, user)
-    except ValueError as error:
-        return _problem(number, error)
+def _each(
+    number: int, entries: object, read: Callable[[Mapping[str, Any]], Spoken]
+) -> Iterator[Spoken | Problem]:
+    """Read the turns of one line; a bad one costs no other."""
+    if not isinstance(entries, list):
+        raise InvalidInput("line_not_a_turn", "turns and corpus must be lists.")
+    for entry in entries:
+        try:
+            yield read(_object(entry))
+        except ValueError as error:
+            yield _problem(number, error)
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidInput("line_not_an_object", "The line, or a turn in it, is not an object.")
+    return value
+
+
+def _entry(entry: Mapping[str, Any], user: str, session: str, number: int) -> Spoken:
+    speaker = str(entry["speaker"]) if entry.get("speaker") else None
+    role: Role = "assistant" if speaker and speaker.casefold() in _ASSISTANTS else "user"
+    name = clean_id(str(entry.get("session") or session), "session")
+    said = Turn(role, _text(entry.get("text")), _loose_time(entry.get("time")), speaker=speaker)
+    return Spoken(number, name, said, user)
 
 
 def _turn(row: Mapping[str, Any]) -> Turn:
@@ -119,6 +139,8 @@ def _turn(row: Mapping[str, Any]) -> Turn:
 def _text(value: object) -> str:
     if not isinstance(value, str):
         raise InvalidInput("content_not_text", "The content of a turn must be text.")
+    if len(value) > MAX_CHARS:
+        raise InvalidInput("message_too_long", f"A turn holds at most {MAX_CHARS:,} characters.")
     return value
 
 
@@ -145,7 +167,7 @@ def _loose_time(value: object) -> datetime | None:
     return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
-def _problem(number: int, error: ValueError) -> Problem:
+def _problem(number: int, error: ValueError | RecursionError) -> Problem:
     if isinstance(error, InvalidInput):
         return Problem(number, error.code, error.message)
     return Problem(number, "line_not_json", "The line is not JSON.")

@@ -8,11 +8,22 @@ from __future__ import annotations
 
 import psycopg
 from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict
 from psycopg_pool import PoolClosed, PoolTimeout
 
-from mnemic.errors import Conflict, MnemicError, PermissionDenied, StorageError, StorageUnavailable
+from mnemic.errors import (
+    ConfigurationError,
+    Conflict,
+    MnemicError,
+    PermissionDenied,
+    StorageError,
+    StorageUnavailable,
+)
 
-_NO_ANSWER = (
+NO_ANSWER = "The database does not answer; check that it runs and its address."
+# What the server says while it cannot take anybody, at a moment when libpq tells no SQLSTATE.
+_NOT_NOW = ("starting up", "shutting down", "recovery mode", "too many", "connection slots")
+_AWAY = (
     errors.AdminShutdown,
     errors.CrashShutdown,
     errors.CannotConnectNow,
@@ -46,14 +57,36 @@ def translate(error: psycopg.Error) -> MnemicError:
         return StorageUnavailable(
             "read_only", "The database takes no writes now; connect to the primary."
         )
-    if isinstance(error, _NO_ANSWER) or (
+    if isinstance(error, _AWAY) or (
         isinstance(error, psycopg.OperationalError) and error.sqlstate is None
     ):
-        return StorageUnavailable(
-            "database_unreachable",
-            "The database does not answer; check that it runs and its address.",
-        )
+        return StorageUnavailable("database_unreachable", NO_ANSWER)
     state = error.sqlstate or "unknown"
     return StorageError(
         "database_error", f"The database refused the work (SQLSTATE {state}).", sqlstate=state
+    )
+
+
+def not_connected(error: psycopg.Error, conninfo: str, variable: str) -> MnemicError:
+    """Return the error to raise when a login failed; ``variable`` names the setting with the address.
+
+    The driver's words are left behind: about a broken address they can quote its password.
+    """
+    if not isinstance(error, psycopg.OperationalError):
+        return ConfigurationError("bad_setting", f"{variable} is not a PostgreSQL address.")
+    told = str(error)
+    host = conninfo_to_dict(conninfo).get("host") or "the local socket"
+    if any(words in told for words in _NOT_NOW):
+        return StorageUnavailable(
+            "database_unreachable", f"PostgreSQL at {host} takes no logins now: try again soon."
+        )
+    if "FATAL" in told or "password" in told:
+        return StorageUnavailable(
+            "database_login_refused",
+            f"PostgreSQL at {host} refused the login of {variable}:"
+            " check user, password and database name.",
+        )
+    return StorageUnavailable(
+        "database_unreachable",
+        f"PostgreSQL at {host} does not answer: check that it runs and that {variable} is right.",
     )

@@ -18,10 +18,12 @@ import psycopg
 from psycopg import AsyncConnection, sql
 
 from mnemic.errors import ConfigurationError, StorageUnavailable
-from mnemic.storage.failures import translate
+from mnemic.storage.failures import not_connected, translate
 
 MINIMUM_POSTGRES = 160000
 MINIMUM_PGVECTOR = (0, 8)
+CONNECT_TIMEOUT = 10
+"""Seconds to wait for a server to answer at all."""
 _LOCK = 0x6D6E656D
 _PATIENCE = 60.0
 
@@ -51,13 +53,22 @@ def migrations() -> tuple[Migration, ...]:
 
 
 async def connect_owner(conninfo: str) -> AsyncConnection[tuple[object, ...]]:
-    """Connect as the owner login. Raises StorageUnavailable (``database_unreachable``)."""
+    """Connect as the owner login.
+
+    Raises StorageUnavailable (``database_unreachable``, ``database_login_refused``) and ConfigurationError
+    (``bad_setting``).
+    """
     try:
         return await AsyncConnection.connect(
-            conninfo, autocommit=True, prepare_threshold=None, application_name="mnemic-owner"
+            conninfo,
+            autocommit=True,
+            prepare_threshold=None,
+            application_name="mnemic-owner",
+            connect_timeout=CONNECT_TIMEOUT,
         )
     except psycopg.Error as error:
-        raise translate(error) from error
+        failure = not_connected(error, conninfo, "MNEMIC_MIGRATION_URL")
+    raise failure
 
 
 async def migrate(conninfo: str, *, schema: str, service_role: str) -> list[int]:
@@ -79,7 +90,7 @@ async def migrate(conninfo: str, *, schema: str, service_role: str) -> list[int]
 
 async def status(conn: AsyncConnection[tuple[object, ...]], schema: str) -> dict[int, str]:
     """Return number and digest of the applied migrations; empty when there is no schema yet."""
-    table = f"{schema}.schema_migration"
+    table = f'"{schema}".schema_migration'
     found = await (await conn.execute("select to_regclass(%s)", [table])).fetchone()
     if found is None or found[0] is None:
         return {}
@@ -125,9 +136,12 @@ async def _require_server(conn: AsyncConnection[tuple[object, ...]]) -> None:
 
 
 async def _require_role(conn: AsyncConnection[tuple[object, ...]], role: str) -> None:
-    query = (
-        "select rolsuper or rolbypassrls, rolname = current_user from pg_roles where rolname = %s"
-    )
+    # policies also apply to members: a service that may act as the owner would see every row
+    query = """
+        select exists (select from pg_roles p where (p.rolsuper or p.rolbypassrls)
+                       and pg_has_role(r.oid, p.oid, 'member')),
+               pg_has_role(r.oid, (select oid from pg_roles where rolname = current_user), 'member')
+        from pg_roles r where r.rolname = %s"""
     row = await (await conn.execute(query, [role])).fetchone()
     if row is None:
         raise ConfigurationError(
@@ -138,8 +152,8 @@ async def _require_role(conn: AsyncConnection[tuple[object, ...]], role: str) ->
     if row[0] or row[1]:
         raise ConfigurationError(
             "service_login_too_powerful",
-            "The service login must be neither superuser nor owner of the schema:"
-            " name another login in MNEMIC_DATABASE_URL.",
+            f"The service login {role} is a superuser, the owner, or a member of such a role, and would"
+            " see past row-level security: name another login in MNEMIC_DATABASE_URL.",
         )
 
 
@@ -176,8 +190,22 @@ async def _prepare(
 ) -> None:
     name = sql.Identifier(schema)
     # IF NOT EXISTS alone would ask for the right to create schemas where one was made for us
-    row = await (await conn.execute("select to_regnamespace(%s)", [schema])).fetchone()
-    if row is None or row[0] is None:
+    query = """
+        select n.oid is not null,
+               coalesce(has_schema_privilege(n.oid, 'create'),
+                        has_database_privilege(current_database(), 'create'))
+        from (select to_regnamespace(%s) as oid) n"""
+    row = await (await conn.execute(query, [f'"{schema}"'])).fetchone()
+    assert row is not None
+    exists, allowed = row
+    if not allowed:
+        raise ConfigurationError(
+            "schema_not_writable",
+            f"The login of MNEMIC_MIGRATION_URL may not create in schema {schema}: let an administrator"
+            f" run CREATE SCHEMA {schema} AUTHORIZATION the owner's login, or make it the owner of"
+            " the schema that is there.",
+        )
+    if not exists:
         await conn.execute(sql.SQL("create schema {}").format(name))
     await conn.execute(sql.SQL("set local search_path = {}, public").format(name))
     await conn.execute("select set_config('mnemic.service_role', %s, true)", [service_role])

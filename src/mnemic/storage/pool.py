@@ -7,8 +7,9 @@ us and PostgreSQL changes nothing.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, LiteralString, Self
 
@@ -16,12 +17,12 @@ import psycopg
 from psycopg import AsyncConnection, sql
 from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row
-from psycopg_pool import AsyncConnectionPool
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from mnemic.errors import PermissionDenied
+from mnemic.errors import InvalidInput, PermissionDenied, StorageError, StorageUnavailable
 from mnemic.model import Actor
 from mnemic.storage import halfvec
-from mnemic.storage.failures import translate
+from mnemic.storage.failures import NO_ANSWER, translate
 
 Params = dict[str, Any]
 
@@ -61,13 +62,14 @@ class Transaction:
 
 
 class Database:
-    """The pool of the service login."""
+    """The pool of the service login. It belongs to the event loop that opened it."""
 
     def __init__(
         self, conninfo: str, *, schema: str, size: int, timeout: float, prepare: bool
     ) -> None:
         self.schema = schema
-        self._prepare = prepare
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._busy = 0
         self._pool: AsyncConnectionPool[AsyncConnection[DictRow]] = AsyncConnectionPool(
             conninfo,
             kwargs={
@@ -85,6 +87,7 @@ class Database:
         )
 
     async def __aenter__(self) -> Self:
+        self._loop = asyncio.get_running_loop()
         await self._pool.open()
         return self
 
@@ -92,62 +95,90 @@ class Database:
         await self.close()
 
     async def close(self) -> None:
-        """Give all connections back; idempotent."""
+        """Close all connections; idempotent. Raises InvalidInput (``other_event_loop``)."""
+        if self._loop is not None:
+            self._require_own_loop()
         await self._pool.close()
 
     @asynccontextmanager
     async def transaction(self, actor: Actor) -> AsyncIterator[Transaction]:
         """Open a transaction in which the database shows and takes only this actor's rows.
 
-        Raises PermissionDenied (``user_erased``) for an erased user, StorageUnavailable and the other
-        errors of ``storage.failures`` otherwise. Leaving it normally commits, an exception rolls back.
+        Leaving it normally commits, an exception rolls back. Raises PermissionDenied (``user_erased``) for
+        an erased user, InvalidInput (``other_event_loop``), and the errors of ``storage.failures``.
         """
-        try:
-            conn, row = await self._begin(self._opening(actor))
-            try:
-                if row is not None and row["status"] == "erased":
-                    raise PermissionDenied("user_erased", "This user was erased.")
-                yield Transaction(conn, row is not None, row["key_epoch"] if row else 1)
-            except BaseException:
-                await self._end(conn, "rollback")
-                raise
-            await self._end(conn, "commit")
-        except psycopg.Error as error:
-            raise translate(error) from error
+        async with self._begun(self._opening(actor)) as (conn, row):
+            if row is not None and row["status"] == "erased":
+                raise PermissionDenied("user_erased", "This user was erased.")
+            yield Transaction(conn, row is not None, row["key_epoch"] if row else 1)
 
     @asynccontextmanager
     async def system(self) -> AsyncIterator[Transaction]:
         """Open a transaction of nobody: it sees the tables without personal data, and no row of others."""
         begin = _BEGIN_SYSTEM.format(schema=sql.Identifier(self.schema))
+        async with self._begun(begin) as (conn, _):
+            yield Transaction(conn, known_user=False, key_epoch=1)
+
+    @asynccontextmanager
+    async def _begun(
+        self, begin: sql.Composed
+    ) -> AsyncIterator[tuple[AsyncConnection[DictRow], DictRow | None]]:
         try:
-            conn, _ = await self._begin(begin)
+            conn, row = await self._begin(begin)
             try:
-                yield Transaction(conn, known_user=False, key_epoch=1)
+                yield conn, row
+                await _commit(conn)
             except BaseException:
-                await self._end(conn, "rollback")
+                await _roll_back(conn)
                 raise
-            await self._end(conn, "commit")
+            finally:
+                await self._give_back(conn)
         except psycopg.Error as error:
             raise translate(error) from error
 
     async def _begin(self, begin: sql.Composed) -> tuple[AsyncConnection[DictRow], DictRow | None]:
         """Take a connection that answers: one that died in the pool is dropped and the next one tried."""
         for attempt in range(_ATTEMPTS):
-            conn = await self._pool.getconn()
+            conn = await self._take()
             try:
                 cursor = await conn.execute(begin, prepare=False)
                 while cursor.nextset():
                     pass
                 return conn, await cursor.fetchone()
-            except psycopg.OperationalError:
-                await self._pool.putconn(conn)
-                if not conn.closed or attempt == _ATTEMPTS - 1:
+            except BaseException as error:
+                lost = isinstance(error, psycopg.OperationalError) and conn.closed
+                await _roll_back(conn)
+                await self._give_back(conn)
+                if not lost or attempt == _ATTEMPTS - 1:
                     raise
-                await self._pool.check()
-            except BaseException:
-                await self._pool.putconn(conn)
-                raise
+            await self._pool.check()  # the others died with it, as a rule
         raise AssertionError("unreachable")
+
+    async def _take(self) -> AsyncConnection[DictRow]:
+        self._require_own_loop()
+        try:
+            conn = await self._pool.getconn()
+        except PoolTimeout as error:
+            if self._busy:
+                raise
+            # nobody holds one, so there is none: the server is away, not busy
+            raise StorageUnavailable("database_unreachable", NO_ANSWER) from error
+        self._busy += 1
+        return conn
+
+    async def _give_back(self, conn: AsyncConnection[DictRow]) -> None:
+        self._busy -= 1
+        await self._pool.putconn(conn)
+
+    def _require_own_loop(self) -> None:
+        if self._loop is None:
+            raise InvalidInput("service_not_open", "Open the database first: async with.")
+        if asyncio.get_running_loop() is not self._loop:
+            raise InvalidInput(
+                "other_event_loop",
+                "This service belongs to the event loop that opened it: open one in each loop, or use"
+                " SyncMemoryService from threads.",
+            )
 
     def _opening(self, actor: Actor) -> sql.Composed:
         return _BEGIN.format(
@@ -157,9 +188,18 @@ class Database:
             user=sql.Literal(actor.user_scope),
         )
 
-    async def _end(self, conn: AsyncConnection[DictRow], word: LiteralString) -> None:
-        try:
-            if not conn.closed and conn.info.transaction_status != TransactionStatus.IDLE:
-                await conn.execute(word, prepare=False)
-        finally:
-            await self._pool.putconn(conn)
+
+async def _commit(conn: AsyncConnection[DictRow]) -> None:
+    """Commit, or raise: PostgreSQL answers COMMIT of a failed transaction with a quiet ROLLBACK."""
+    if conn.info.transaction_status != TransactionStatus.INTRANS:
+        raise StorageError(
+            "transaction_failed", "A statement of this transaction failed; nothing was kept."
+        )
+    await conn.execute("commit", prepare=False)
+
+
+async def _roll_back(conn: AsyncConnection[DictRow]) -> None:
+    """Roll back; a connection that died has done so, and must not hide why we are here."""
+    if not conn.closed and conn.info.transaction_status != TransactionStatus.IDLE:
+        with suppress(psycopg.Error):
+            await conn.execute("rollback", prepare=False)

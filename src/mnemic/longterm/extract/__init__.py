@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from mnemic.longterm.extract.answers import answer
 from mnemic.longterm.extract.en import english
 from mnemic.longterm.extract.receipts import receipts
-from mnemic.longterm.extract.sentences import has_han
+from mnemic.longterm.extract.rule import Language
+from mnemic.longterm.extract.sentences import has_han, split
 from mnemic.longterm.extract.statements import statements
 from mnemic.longterm.extract.zh import chinese
 from mnemic.model import Candidate, Turn
@@ -46,13 +48,18 @@ def _of_turn(turns: Sequence[Turn], index: int) -> Iterator[Candidate]:
         answered = answer(before.content, turn.content, (_seq(turns, index - 1), seq))
         if answered is not None:
             yield answered
+            yield from _stated(_after_first_sentence(turn.content), seq)
             return
     yield from _stated(turn.content, seq)
 
 
+def _after_first_sentence(text: str) -> str:
+    sentences = split(text)
+    return text[sentences[1].start :] if len(sentences) > 1 else ""
+
+
 def _stated(text: str, seq: int) -> Iterator[Candidate]:
-    languages = (chinese(), english()) if has_han(text) else (english(),)
-    for language in languages:
+    for language in _languages(text):
         found = statements(text, language)
         for one in found:
             rule = one.rule
@@ -67,6 +74,13 @@ def _stated(text: str, seq: int) -> Iterator[Candidate]:
             )
         if found:
             return
+
+
+def _languages(text: str) -> Iterator[Language]:
+    if has_han(text):
+        yield chinese()
+    if not has_han(text) or re.search(r"[A-Za-z']+ [A-Za-z']+ [A-Za-z']+", text):
+        yield english()
 
 
 def _seq(turns: Sequence[Turn], index: int) -> int:

@@ -78,6 +78,14 @@ def _offers() -> re.Pattern[str]:
 
 
 @cache
+def _passive_offer() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:so |and |also )?(?:should|shall|must) (?P<what>(?!i\b|we\b|you\b)(?:[\w'-]+ ){0,3}?[\w'-]+) (?P<how>(?:always |never |usually )?be .+)$",
+        re.IGNORECASE,
+    )
+
+
+@cache
 def _zh_guess() -> re.Pattern[str]:
     return re.compile(
         r"(?:那么?|所以|我记得|请问|确认一下|看起来|哦|嗯|，)*(?:你|您)(?:现在|目前|应该|好像|是不是|平时)?(?P<said>.{2,60}?)(?:[，,]\s*)?(?:对吧|对吗|是吧|是吗|对不对|是不是|没错吧|吗|吧)?$"
@@ -92,7 +100,8 @@ def answer(asked: str, said: str, seqs: tuple[int, int]) -> Candidate | None:
         return None
     denied = _no().match(view)
     if denied is not None:
-        fixed = _put_right(question, view[denied.end() :].strip(" .!。！~，,"))
+        told = re.split(r"[.!。！；;](?:\s|$)|(?<=[。！；])", view[denied.end() :])[0]
+        fixed = _put_right(question, told.strip(" .!。！~，,"))
         return fixed and Candidate(fixed, "fact", "user", STATED, "user", seqs, "guess_put_right")
     if _yes().match(view) is None or _refuses().search(view) or view.endswith(("?", "？")):
         return None
@@ -113,6 +122,9 @@ def _last_question(asked: str) -> str:
 def _confirmed(question: str, standing: bool) -> _Kind | None:
     if has_han(question):
         return _confirmed_zh(question, standing)
+    passive = _passive_offer().match(question)
+    if passive is not None and (standing or _standing().search(question)):
+        return "preference", f"{passive['what'].capitalize()} should {passive['how']}"
     offer = _offers().match(question)
     if offer and offer["said"]:
         if not standing and not _standing().search(question):

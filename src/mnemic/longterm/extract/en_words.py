@@ -47,8 +47,8 @@ LIKE = _any(
     "prefer|like|love|enjoy|adore|hate|dislike|detest|loathe|despise|can't stand|cannot stand|can't bear|don't like|do not like|don't care for|don't enjoy|don't love|don't eat|do not eat|don't drink|"
     "do not drink|don't use|don't watch|don't wear|can't eat|cannot eat|can't drink|don't do|avoid|'m not a fan of|am not a fan of|'m not a big fan of|'m a fan of|'m a big fan of|'m a huge fan of|am a fan of|'m into|am into|'m really into|"
     "'m not into|'m keen on|am keen on|'m fond of|am fond of|'m crazy about|'m passionate about|am passionate about|'m obsessed with|'m addicted to|'m partial to|favour|favor|swear by|"
-    "'d rather|would rather|'d sooner|'d always|'d prefer|would prefer|never eat|never drink|never use|only eat|only drink|only use|only watch|only wear|gave up|quit|stopped eating|stopped drinking|fancy|"
-    "don't mind|appreciate|value|admire|always order|always pick|always choose|always take|always go for|lean towards|lean toward|stick to|stick with|don't touch|am allergic to the idea of|find .{2,30} (?:boring|annoying|tedious|delicious|relaxing)"
+    "(?:'d|would) rather(?! (?:show|see|not|wait|talk|say|do it|be|know|hear|keep|stay|you) )|'d sooner|'d always|'d prefer|would prefer|never eat|never drink|never use|only eat|only drink|only use|only watch|only wear|gave up|quit|stopped eating|stopped drinking|fancy|"
+    "don't mind|always order|always pick|always choose|always take|always go for|lean towards|lean toward|stick to|stick with|don't touch|am allergic to the idea of|find .{2,30} (?:boring|annoying|tedious|delicious|relaxing)"
 )
 DATE = _any(
     r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?|tomorrow|tonight|today|yesterday|this (?:week|weekend|month|morning|afternoon|evening|year|summer|winter|spring|autumn|fall)|"
@@ -76,7 +76,7 @@ MUST = _any(
 DECIDED = _any(
     "decided|agreed|settled on|settled|chose|chosen|have chosen|opted|picked|went with|gone with|are going with|'re going with|'ll go with|will go with|are switching|'re switching|switched|are moving to|"
     "'re moving to|moved to|voted|concluded|signed off|signed off on|resolved|are dropping|'re dropping|dropped|are adopting|'re adopting|adopted|standardised on|standardized on|ditched|"
-    "scrapped|landed on|committed to|are replacing|'re replacing|replaced|approved|finalised|finalized|ruled out|migrated|made the call|are keeping|'re keeping|are sticking with|'re sticking with|are ditching|'re ditching|abandoned|postponed|pushed back"
+    "scrapped|landed on|committed to|are replacing|'re replacing|replaced|approved|finalised|finalized|ruled out|migrated|made the call|are keeping|'re keeping|are sticking with|'re sticking with|are ditching|'re ditching|(?:'re|are) (?:postponing|delaying|cancell?ing|rewriting|rebuilding|splitting|merging|keeping|removing|retiring|deprecating|outsourcing|freezing|cutting|pausing|launching with|shipping with)|abandoned|postponed|pushed back"
 )
 PHASE = _any(
     "alpha|beta|closed beta|open beta|private beta|public beta|phase|stage|pilot|prototype|prototyping|discovery|planning|design|development|testing|qa|uat|staging|production|launch|launched|"
@@ -84,13 +84,13 @@ PHASE = _any(
     "tender|procurement|construction|private preview|canary|refactor|research|on hold|paused|wind-down|kickoff|integration"
 )
 RELEASED = _any(
-    "launch|release|ship|ships|go live|goes live|go-live|rollout|roll out|general availability|ga|deploy|deployment|finish|complete|completion|delivery|deliver|handover|cutover|beta|"
+    "development|testing|construction|implementation|training|production|coding|integration|public beta|closed beta|final version|full release|launch|release|ship|ships|go live|goes live|go-live|rollout|roll out|general availability|ga|deploy|deployment|finish|complete|completion|delivery|deliver|handover|cutover|beta|"
     "migration|start|kick off|kickoff|milestone|phase|mvp|public release|v\\d[\\d.]*|version \\d[\\d.]*|submit|submission|publish|open|opening|pilot|demo|end|wrap up|move"
 )
 STYLE = _any(
     "answer|answers|reply|replies|respond|response|responses|write|speak|talk|call me|address me|tone|style|english|german|french|spanish|italian|chinese|japanese|portuguese|dutch|korean|russian|"
     "language|bullet|bullets|table|tables|list|lists|short|brief|concise|detailed|verbose|emoji|emojis|comments|format|markdown|celsius|fahrenheit|metric|imperial|units|formal|informal|casual|"
-    "code snippets|explain|explanations|examples|step by step|rhymes|humour|humor|jokes|plain text|headings|lowercase|summary|summaries"
+    "code snippets|explain|explanations|examples|step by step|rhymes|humour|humor|jokes|plain text|headings|lowercase|beginner|expert|novice|layman|layperson|jargon|acronyms|citations|sources|diagrams|summary|summaries"
 )
 TONGUES = _any(
     "english|french|german|spanish|italian|portuguese|dutch|polish|czech|russian|ukrainian|greek|turkish|arabic|hebrew|persian|farsi|hindi|urdu|bengali|punjabi|tamil|telugu|mandarin|cantonese|"

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 from mnemic.chat import ChatMessage, ChatModel
 from mnemic.errors import ChatError
-from mnemic.longterm.extract.answer import (
+from mnemic.longterm.extract.model_answer import (
     AGAIN,
     INSTRUCTIONS,
     SCHEMA,
@@ -103,16 +103,16 @@ async def extract_with_model(
     """Ask ``chat`` for the memories in ``turns``; ``turns[first_new:]`` are new, the rest is context.
 
     ``existing`` holds texts that are stored already. System turns are not shown, and without a new turn
-    that says something the model is not asked. Turns without ``seq`` are cited by their place (from 1)
-    and leave the candidates' ``seqs`` empty. Reasons for skipping: those of ``read_claims`` and
+    that says something the model is not asked. Turns without ``seq`` are cited by their place (from 1).
+    Reasons for skipping: those of ``read_claims`` and
     ``objection``, ``not_new``, ``prompt_echo``, ``already_known``, ``repeated``.
 
     Raises ChatError: the model's own, or ``extraction_malformed`` after two unreadable answers; nothing
     is returned then.
     """
-    shown = _shown(turns)
-    old = {id(turn) for turn in turns[: max(0, first_new)]}
-    new = frozenset(key for key, turn in shown.items() if id(turn) not in old)
+    keys = _keys(turns)
+    shown = {key: turn for key, turn in zip(keys, turns, strict=True) if _is_shown(turn)}
+    new = frozenset(keys[max(0, first_new) :]) & shown.keys()
     if not new:
         return ModelExtraction()
     claims, skipped = await _ask(chat, shown, new, existing)
@@ -152,14 +152,14 @@ async def _ask(
     )
 
 
-def _shown(turns: Sequence[Turn]) -> dict[int, Turn]:
-    seqs = [turn.seq for turn in turns if turn.seq is not None]
-    by_seq = len(set(seqs)) == len(turns)
-    return {
-        turn.seq if by_seq and turn.seq is not None else place: turn
-        for place, turn in enumerate(turns, start=1)
-        if turn.role != "system" and turn.content.strip()
-    }
+def _keys(turns: Sequence[Turn]) -> list[int]:
+    """Return the ids by which turns are cited: their seq, or their place from 1 where they have none."""
+    keys = [place if turn.seq is None else turn.seq for place, turn in enumerate(turns, start=1)]
+    return keys if len(set(keys)) == len(keys) else list(range(1, len(turns) + 1))
+
+
+def _is_shown(turn: Turn) -> bool:
+    return turn.role != "system" and bool(turn.content.strip())
 
 
 def _data(shown: Mapping[int, Turn], new: frozenset[int], existing: Sequence[str]) -> str:
@@ -192,7 +192,7 @@ def _candidate(claim: Claim, cited: Sequence[Turn]) -> Candidate:
         scope=claim.scope,
         confidence=claim.confidence,
         source="ai" if receipt else "user",
-        seqs=tuple(turn.seq for turn in cited if turn.seq is not None),
+        seqs=claim.turns,
         reason="receipt" if receipt else "model",
     )
 
@@ -214,7 +214,7 @@ def objection(content: str, memory_type: str, cited: Sequence[Turn]) -> str | No
     if not (
         _numbers(content) | _counted(content) <= _numbers(text) | _counted(text)
         and all(name in text for name in _names(content))
-        and _shares_words(content, text)
+        and (_names(content) or _shares_words(content, text))
     ):
         return "not_grounded"
     return "not_introduced" if _gives_user_a_name(content, said) else None

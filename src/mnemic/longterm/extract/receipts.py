@@ -15,7 +15,8 @@ from mnemic.longterm.extract.silence import HIDDEN, readable
 from mnemic.model import Candidate
 
 RECEIPT_CONFIDENCE = 0.95
-LONGEST_RECEIPT = 500
+LONGEST_RECEIPT = 300
+LOOKED_AT = 600
 
 
 @cache
@@ -43,7 +44,7 @@ def _number() -> re.Pattern[str]:
 @cache
 def _not_done() -> re.Pattern[str]:
     return re.compile(
-        r"\b(?:if you|once you|when you|shall i|should i|would you|do you want|can i|could i|let me know|i can|i could|i will|i'll|going to|would be|will be|not yet|unable|couldn't|can't|cannot|failed|"
+        r"\b(?:if you|once (?:you|confirmed|approved|paid|it|that|this|the)|you(?:'ll| will) (?:get|receive|see|be given|find)|when you|shall i|should i|would you|do you want|can i|could i|let me know|i can|i could|i will|i'll|going to|would be|will be|not yet|unable|couldn't|can't|cannot|failed|"
         r"sorry|unfortunately|example|e\.g\.|for instance|such as|sample|placeholder|please (?:provide|confirm|enter|check)|need to be|to be|has not|hasn't|wasn't|pending your)\b|"
         r"如果|若您|要不要|是否|需要我|可以帮|我可以|请(?:提供|确认|输入|告诉|问)|稍后|将会|将为|即将|尚未|还没|未能|没有成功|失败|抱歉|无法|例如|比如|示例|样例|假设|待(?:您|你)|等(?:您|你)确认|[?？]",
         re.IGNORECASE,
@@ -62,7 +63,7 @@ def _recalled() -> re.Pattern[str]:
 
 def receipts(text: str, seq: int) -> tuple[Candidate, ...]:
     """Return the receipt in one assistant turn, or nothing. The whole receipt is one memory."""
-    view = readable(text)
+    view = readable(text[: 2 * LOOKED_AT])
     sentences = split(view)
     kept = [s for s in sentences if not _not_done().search(view[s.start : s.end + 1])]
     if _recalled().search(view) or not any(_done().search(view[s.start : s.end]) for s in kept):
@@ -76,11 +77,13 @@ def _runs(view: str, kept: list[Sentence]) -> list[tuple[int, int]]:
     open_at: Sentence | None = None
     for sentence in kept:
         words = view[sentence.start : sentence.end]
-        if HIDDEN in words:
+        if HIDDEN in words or sentence.start > LOOKED_AT:
             continue
         if _done().search(words):
             open_at = sentence
         if open_at is None or not _number().search(words):
+            continue
+        if _is_form(view[open_at.start : sentence.end]):
             continue
         if sentence.end - open_at.start <= LONGEST_RECEIPT:
             if runs and open_at.start <= runs[-1][1] + 2:
@@ -88,6 +91,11 @@ def _runs(view: str, kept: list[Sentence]) -> list[tuple[int, int]]:
             else:
                 runs.append((open_at.start, sentence.end))
     return runs
+
+
+def _is_form(words: str) -> bool:
+    """Tell whether a text is a form, a table or a heading and not a sentence to somebody."""
+    return re.search(r"---|\[|\||#{2,}|\bTBD\b|\*\*.*\n", words) is not None
 
 
 def _candidate(text: str, run: tuple[int, int], seq: int) -> Candidate:

@@ -22,6 +22,8 @@ class Rule:
 
     ``rest``: the statement runs to the end of its sentence. ``topic``: what stands before the clause in
     the same sentence belongs to it. ``wish``: it asks for a behaviour, so "only this time" cancels it.
+    ``first``: only at the start of a sentence. ``across``: the pattern may
+    read on past the end of its clause.
     """
 
     name: str
@@ -32,11 +34,16 @@ class Rule:
     rest: bool = False
     topic: bool = False
     wish: bool = False
+    first: bool = False
+    across: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """The words of one language. Patterns named ``*_head`` match at a clause's start, others anywhere."""
+    """The words of one language. Patterns named ``*_head`` match at a clause's start.
+
+    ``drops``: a subject may be left out and is then the one of the clause before.
+    """
 
     code: str
     rules: tuple[Rule, ...]
@@ -61,6 +68,7 @@ class Language:
     person: re.Pattern[str]
     pronoun: re.Pattern[str]
     attaches: re.Pattern[str]
+    drops: bool
     joiner: str
 
 
@@ -74,7 +82,9 @@ def alternatives(words: str) -> str:
             parts.append("")
         else:
             parts[-1] += char
-    known = sorted({part.strip() for part in parts if part.strip()}, key=lambda one: (-len(one), one))
+    known = sorted(
+        {part.strip() for part in parts if part.strip()}, key=lambda one: (-len(one), one)
+    )
     return "(?:" + "|".join(known) + ")"
 
 

@@ -13,7 +13,32 @@ HAN = "\u3400-\u4dbf\u4e00-\u9fff"
 LONGEST_CLAUSE = 600
 
 _ABBREVIATIONS = frozenset(
-    ["mr", "mrs", "ms", "dr", "prof", "st", "vs", "etc", "eg", "ie", "e.g", "i.e", "a.m", "p.m", "approx", "no", "vol", "inc", "ltd", "jr", "sr", "dept", "est", "fig"]
+    [
+        "mr",
+        "mrs",
+        "ms",
+        "dr",
+        "prof",
+        "st",
+        "vs",
+        "etc",
+        "eg",
+        "ie",
+        "e.g",
+        "i.e",
+        "a.m",
+        "p.m",
+        "approx",
+        "no",
+        "vol",
+        "inc",
+        "ltd",
+        "jr",
+        "sr",
+        "dept",
+        "est",
+        "fig",
+    ]
 )
 
 
@@ -53,7 +78,7 @@ def _sentence_end() -> re.Pattern[str]:
 def _clause_end() -> re.Pattern[str]:
     subject = (
         r"I|I'm|I've|I'd|my|we|we're|we've|our|he|she|they|he's|she's|please|can|could|would|what|how|"
-        r"which|is|are|do|does|any|the|don't|never|always|let's|call"
+        r"which|is|are|do|does|any|the|don't|never|always|let's|call|everyone|people|friends|everybody|most"
     )
     return re.compile(
         r"[,，](?!\d)|[:：](?!\d)(?!//)|[—–]+|\s-+\s|\s*[()（）]\s*"

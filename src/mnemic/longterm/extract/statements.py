@@ -1,4 +1,4 @@
-"""Which clauses of one user turn state something durable, and in whose words is it kept?"""
+"""Which stretches of one user turn state something durable, and in whose words are they kept?"""
 
 from __future__ import annotations
 
@@ -6,14 +6,16 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from mnemic.longterm.extract.hearing import Hearing
 from mnemic.longterm.extract.rule import INFERRED, STATED, Language, Rule
 from mnemic.longterm.extract.sentences import Clause, Sentence, split
 from mnemic.longterm.extract.silence import HIDDEN, is_command, is_joke, readable
-from mnemic.model import MemoryType, Scope
 
 LONGEST_RUN = 320
 LOOKED_AT = 240
-_LASTING = frozenset({"name", "nickname", "home", "people", "work"})
+_WHOLE = frozenset({"preference", "constraint", "decision"})
+_PERSONAL = frozenset({"nickname", "remember"})
+_ANYTHING = re.compile("")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,303 +32,221 @@ class Statement:
         return (self.prefix + text[self.start : self.end]).strip()
 
 
-@dataclass(frozen=True, slots=True)
-class _Turn:
-    text: str
-    view: str
-    language: Language
-
-
-_EXPLICIT = re.compile("")
-
-
-def _fact(rule: Rule | None) -> Rule:
-    """Return what an explicit "remember" states: the rule's kind, or else a fact; surely, in any case."""
-    if rule is None:
-        return Rule("remember", _EXPLICIT, "fact", "user", STATED, rest=True)
-    return replace(rule, confidence=STATED, rest=True)
-
-
 def statements(text: str, language: Language) -> tuple[Statement, ...]:
     """Return the durable statements of one user turn, in order. Pure; time grows with the length."""
     view = readable(text)
     if is_joke(view):
         return ()
-    turn = _Turn(text, view, language)
     found: list[Statement] = []
     person = ""
     for sentence in split(view):
         spoken = view[sentence.start : sentence.end]
-        if not language.standing.match(spoken) and is_command(spoken):
+        if is_command(spoken) and not language.standing.match(spoken):
             continue
-        tail = _remembered_tail(turn, sentence)
-        if tail is not None and len(sentence.clauses) == 1:
-            found.extend(_whole_sentence_before(turn, sentence, found))
+        tail = _remembered_tail(view, sentence, language)
+        if tail == 0:
+            found.extend(_sentence_before(view, sentence, found))
             continue
-        reading = _Reading(turn, sentence, person, tail)
-        found.extend(reading.runs())
+        hearing = Hearing(view, sentence, language, len(sentence.clauses) if tail is None else tail)
+        reading = _Reading(hearing, person, explicit=tail is not None)
+        found.extend(reading.statements())
         person = reading.person
     return tuple(found)
 
 
-def _remembered_tail(turn: _Turn, sentence: Sentence) -> int | None:
+def _explicit(rule: Rule | None) -> Rule:
+    """Return what a "remember" states: the kind of the rule that matches, or else a fact."""
+    if rule is None:
+        return Rule("remember", _ANYTHING, "fact", rest=True)
+    return replace(rule, confidence=STATED, rest=True)
+
+
+def _remembered_tail(view: str, sentence: Sentence, language: Language) -> int | None:
     """Return the index of a closing "please remember that", or None."""
     last = len(sentence.clauses) - 1
     for index in range(last, max(0, last - 2), -1) if last else (0,):
         clause = sentence.clauses[index]
-        if turn.language.remember_tail.match(turn.view, clause.start, clause.end):
+        if language.remember_tail.match(view, clause.start, clause.end):
             return index
     return None
 
 
-def _whole_sentence_before(
-    turn: _Turn, sentence: Sentence, found: Iterable[Statement]
+def _sentence_before(
+    view: str, sentence: Sentence, found: Iterable[Statement]
 ) -> Iterator[Statement]:
     """Keep the sentence that a lone "remember that" points back at, unless it is kept already."""
-    before = [s for s in split(turn.view[: sentence.start]) if not s.asks]
-    if before and not any(s.end > before[-1].start for s in found):
-        yield Statement(before[-1].start, before[-1].end, "", _fact(None))
+    begin = max(0, sentence.start - 2 * LONGEST_RUN)
+    before = [s for s in split(view[begin : sentence.start]) if not s.asks]
+    if before and not any(s.end > begin + before[-1].start for s in found):
+        last = before[-1]
+        yield Statement(begin + last.start, begin + last.end, "", _explicit(None))
 
 
 class _Reading:
     """One pass over the clauses of a sentence; ``person`` is whom "he" or "she" means."""
 
-    def __init__(self, turn: _Turn, sentence: Sentence, person: str, tail: int | None) -> None:
-        self.turn = turn
-        self.language = turn.language
-        self.sentence = sentence
+    def __init__(self, hearing: Hearing, person: str, *, explicit: bool) -> None:
+        self.hearing = hearing
+        self.view = hearing.view
+        self.language = hearing.language
         self.person = person
         self.subject = ""
-        self.clauses = sentence.clauses if tail is None else sentence.clauses[:tail]
-        self.whole = turn.view[sentence.start : sentence.end]
-        self.explicit = tail is not None
+        self.opening = True
+        self.explicit = explicit
 
-    def runs(self) -> Iterator[Statement]:
-        if self._silent():
-            return
-        found = list(self._runs())
-        if not found:
-            found = list(self._of_session()) or list(self._inside_question())
-        yield from found
-
-    def _of_session(self) -> Iterator[Statement]:
-        """Keep a sentence that binds itself to this session, whatever it says."""
-        start = self._after_lead(self.clauses[0]) if self.clauses else self.sentence.start
-        if self.sentence.asks or not self.language.session.search(self.whole):
-            return
-        if any(self._muted(index) for index in range(len(self.clauses))):
-            return
-        kind: MemoryType = "preference" if self.language.style.search(self.whole) else "constraint"
-        rule = Rule("session_wish", _EXPLICIT, kind, "session", STATED)
-        yield Statement(start, self.sentence.end, "", rule)
-
-    def _inside_question(self) -> Iterator[Statement]:
-        """Keep what a question says about its asker in passing: "as a film student"."""
-        if not self.sentence.asks or self.language.hypothetical.match(self.whole):
-            return
-        inner = self.language.inner_fact.search(self.whole)
-        if inner is not None and HIDDEN not in inner[0]:
-            at = self.sentence.start
-            rule = Rule("said_in_question", _EXPLICIT, "fact", "user", INFERRED)
-            yield Statement(at + inner.start(), at + inner.end(), "", rule)
+    def statements(self) -> list[Statement]:
+        if self.hearing.silent():
+            return []
+        return list(self._runs()) or list(self._of_session()) or list(self._inside_question())
 
     def _runs(self) -> Iterator[Statement]:
+        """Join matching clauses and what continues them; a muted clause ends a run."""
         run: Statement | None = None
         topic: int | None = None
-        for index, clause in enumerate(self.clauses):
-            if self._muted(index):
-                if run is not None:
-                    yield self._finished(run)
-                run, topic = None, None
+        for index, clause in enumerate(self.hearing.clauses):
+            if run is not None and clause.start < run.end:
+                run = replace(run, end=max(run.end, clause.end))
                 continue
-            found = self._statement(clause)
-            if found is None:
-                if run is not None and self._continues(run, clause):
-                    run = replace(run, end=clause.end)
-                elif run is not None:
-                    yield self._finished(run)
-                    run = None
-                topic = clause.start if topic is None else topic
-            elif run is not None and self._joins(run, found):
-                run = replace(run, end=clause.end)
-            else:
-                if run is not None:
-                    yield self._finished(run)
-                run = self._with_topic(found, topic) if run is None else found
-            if found is not None:
-                topic = None
+            muted = self.hearing.muted(index)
+            self.opening = self.hearing.opens(index)
+            found = None if muted else self._statement(clause)
+            longer = None if muted or run is None else self._longer(run, clause, found)
+            if longer is not None:
+                run = longer
+                continue
+            if run is not None:
+                yield self._finished(run)
+            run = self._with_topic(found, topic) if found else None
+            topic = None if muted or found else clause.start if topic is None else topic
         if run is not None:
             yield self._finished(run)
 
-    def _silent(self) -> bool:
-        """Tell whether the sentence as a whole is a joke, a dream or not meant as it is said."""
-        language = self.language
-        if language.sarcasm.search(self.whole):
-            return True
-        if language.laughter.search(self.whole) and not self._is_name():
-            return True
-        tag = self.clauses[-1] if self.clauses else None
-        if self.sentence.asks and tag is not None and len(self.clauses) > 1:
-            last = self.turn.view[tag.start : tag.end]
-            if language.question_tag.fullmatch(last.strip()):
-                return True
-        return False
+    def _longer(self, run: Statement, clause: Clause, found: Statement | None) -> Statement | None:
+        """Return the run with this clause in it, or None when the clause stands for itself."""
+        end = clause.end if found is None else found.end
+        if end - run.start > LONGEST_RUN:
+            return None
+        joins = self._continues(run, clause) if found is None else self._same(run, found)
+        return replace(run, end=end) if joins else None
 
-    def _is_name(self) -> bool:
-        return any(
-            rule.name == "name" and rule.pattern.match(self.whole) for rule in self.language.rules
-        )
-
-    def _muted(self, index: int) -> bool:
-        """Tell whether a clause asks, supposes or wonders; a supposition silences what follows it."""
-        language, view = self.language, self.turn.view
-        clause = self.clauses[index]
-        if self._is_explicit(clause):
+    def _continues(self, run: Statement, clause: Clause) -> bool:
+        if self.language.request_head.match(self.view, clause.start, clause.end):
             return False
-        for earlier in self.clauses[: index + 1]:
-            supposed = language.hypothetical.match(view, earlier.start, earlier.end)
-            if supposed is not None and not self._standing():
-                return True
-        if self._asks(index):
+        whole = self.language.drops or run.rule.memory_type in _WHOLE or self.view[run.end] in ":："
+        if run.rule.name == "remember" or (run.rule.rest and whole):
             return True
-        return language.unsure.match(view, clause.start, clause.end) is not None
+        return self.language.attaches.match(self.view, clause.start, clause.end) is not None
 
-    def _asks(self, index: int) -> bool:
-        language, view = self.language, self.turn.view
-        clause = self.clauses[index]
-        start = self._after_lead(clause)
-        if self._standing() and language.polite.match(view, start, clause.end):
-            return False
-        if language.question_head.match(view, start, clause.end):
-            return True
-        if not self.sentence.asks:
-            return False
-        asked = any(
-            language.question_head.match(view, self._after_lead(other), other.end)
-            for other in self.clauses[:index]
-        )
-        return asked or index == len(self.clauses) - 1
-
-    def _standing(self) -> bool:
-        first = self._after_lead(self.clauses[0])
-        return self.language.standing.match(self.turn.view, first, self.sentence.end) is not None
-
-    def _is_explicit(self, clause: Clause) -> bool:
-        return self._remember_head(clause) is not None
-
-    def _remember_head(self, clause: Clause) -> re.Match[str] | None:
-        head = self.language.remember_head
-        for start in (clause.start, self._after_lead(clause)):
-            found = head.match(self.turn.view, start, self.sentence.end)
-            if found is not None and found.start() < clause.end:
-                return found
-        return None
-
-    def _after_lead(self, clause: Clause) -> int:
-        lead = self.language.lead.match(self.turn.view, clause.start, clause.end)
-        return lead.end() if lead and lead.end() < clause.end else clause.start
+    def _same(self, run: Statement, found: Statement) -> bool:
+        """Tell whether a clause that matches too only says more of the same kind."""
+        kinds = found.rule.memory_type == run.rule.memory_type
+        if run.rule.name == "remember" or run.rule.rest:
+            return kinds or not found.own_subject
+        return kinds and found.rule.scope == run.rule.scope and not found.own_subject
 
     def _statement(self, clause: Clause) -> Statement | None:
-        start = self._after_lead(clause)
-        view = self.turn.view
-        head = self._remember_head(clause)
-        if head is not None or self.explicit:
-            begin = head.end() if head is not None else start
-            if begin >= self.sentence.end or not view[begin:].strip(HIDDEN + " \n"):
-                return None
-            begin = self._after_lead(Clause(begin, max(clause.end, begin + 1)))
-            self.explicit = False
-            found = self._matched(Clause(begin, max(clause.end, begin + 1)), "")
-            rule = found.rule if found else None
-            return Statement(begin, max(clause.end, begin + 1), "", _fact(rule))
-        if self.language.request_head.match(view, start, clause.end) and not self._wishes(
-            start, clause.end
-        ):
+        start = self.hearing.after_lead(clause)
+        head = self.hearing.remember_head(clause)
+        if head is not None:
+            return self._remembered(head.end())
+        if self.explicit:
+            return self._remembered(start)
+        if self.hearing.requests(start, clause.end):
             return None
         return self._matched(Clause(start, clause.end), self.subject)
 
-    def _wishes(self, start: int, end: int) -> bool:
-        view = self.turn.view
-        return any(r.wish and r.pattern.match(view, start, end) for r in self.language.rules)
+    def _remembered(self, begin: int) -> Statement | None:
+        """Return what follows "remember that": its first clause, which the rest will join."""
+        self.explicit = False
+        clause = next((c for c in self.hearing.clauses if c.end > begin), None)
+        if clause is None:
+            return None
+        begin = self.hearing.after_lead(Clause(max(begin, clause.start), clause.end))
+        if not self.view[begin : clause.end].strip(HIDDEN + " \n"):
+            return None
+        found = self._matched(Clause(begin, clause.end), "")
+        end = clause.end if found is None else found.end
+        return Statement(begin, end, "", _explicit(found.rule if found else None))
 
     def _matched(self, clause: Clause, subject: str) -> Statement | None:
-        language, view = self.language, self.turn.view
-        spoken = view[clause.start : min(clause.end, clause.start + LOOKED_AT)]
-        own = language.subject.match(spoken)
-        person = language.person.match(spoken)
-        pronoun = language.pronoun.match(spoken)
-        prefix, start, tried = "", clause.start, spoken
+        """Return the clause if a rule matches it, with the subject that it leaves out put in front."""
+        spoken = self.view[clause.start : min(clause.end, clause.start + LOOKED_AT)]
+        rest = self.view[clause.end : min(self.hearing.sentence.end, clause.start + LOOKED_AT)]
+        pronoun = self.language.pronoun.match(spoken)
         if pronoun is not None:
             if not self.person:
                 return None
-            prefix, start = self.person, clause.start + pronoun.end()
-            tried = self.person + spoken[pronoun.end() :]
-        elif own is not None:
-            self.subject = own[0]
-            self.person = person[0] if person is not None else self.person
-        rest = view[clause.end : min(self.sentence.end, clause.start + LOOKED_AT)]
-        rule = self._first(tried, rest)
-        if rule is None and own is None and pronoun is None and subject:
-            prefix = subject + language.joiner
-            rule = self._first(prefix + spoken, rest)
-        if rule is None:
-            return None
-        return Statement(start, clause.end, prefix, rule, own is not None or pronoun is not None)
+            rule, reach = self._first(self.person + spoken[pronoun.end() :], rest)
+            start = clause.start + pronoun.end()
+            return Statement(start, clause.end + reach, self.person, rule, True) if rule else None
+        own = self._note_subject(spoken)
+        rule, reach = self._first(spoken, rest)
+        prefix = ""
+        if rule is None and not own and subject and self.language.drops:
+            prefix = subject + self.language.joiner
+            rule, reach = self._first(prefix + spoken, rest)
+        return Statement(clause.start, clause.end + reach, prefix, rule, own) if rule else None
 
-    def _first(self, spoken: str, rest: str) -> Rule | None:
+    def _note_subject(self, spoken: str) -> bool:
+        """Note who a clause is about; tell whether it says so at its start."""
+        own = self.language.subject.match(spoken)
+        if own is None:
+            if self.language.drops and "我" in spoken[:16]:
+                self.subject = "我"
+            return False
+        person = self.language.person.match(spoken)
+        self.subject = own[0]
+        self.person = person[0] if person is not None else self.person
+        return True
+
+    def _first(self, spoken: str, rest: str) -> tuple[Rule | None, int]:
+        """Return the first rule that matches, and how far it reaches beyond the clause."""
         whole = spoken + rest
         for rule in self.language.rules:
-            if rule.pattern.match(whole if rule.wish and rule.rest else spoken):
-                if rule.wish and self._only_once():
-                    return None
-                return rule
-        return None
-
-    def _only_once(self) -> bool:
-        language = self.language
-        return (
-            language.once.search(self.whole) is not None
-            and language.session.search(self.whole) is None
-        )
-
-    def _continues(self, run: Statement, clause: Clause) -> bool:
-        if clause.end - run.start > LONGEST_RUN:
-            return False
-        view = self.turn.view
-        if self.language.request_head.match(view, clause.start, clause.end):
-            return False
-        if run.rule.rest:
-            return True
-        return self.language.attaches.match(view, clause.start, clause.end) is not None
-
-    def _joins(self, run: Statement, found: Statement) -> bool:
-        """Tell whether a matched clause belongs to the run before it, being of the same kind."""
-        if found.end - run.start > LONGEST_RUN:
-            return False
-        if run.rule.name == "remember" or run.rule.rest:
-            return found.rule.memory_type == run.rule.memory_type or not found.own_subject
-        same = (found.rule.memory_type, found.rule.scope) == (run.rule.memory_type, run.rule.scope)
-        return same and not found.own_subject
+            if rule.first and not self.opening:
+                continue
+            found = rule.pattern.match(whole if rule.across else spoken)
+            if found is not None:
+                once = rule.wish and self.hearing.only_once()
+                return (None, 0) if once else (rule, max(0, found.end() - len(spoken)))
+        return None, 0
 
     def _with_topic(self, found: Statement, topic: int | None) -> Statement:
         if topic is None or not found.rule.topic:
             return found
-        return replace(found, start=self._after_lead(Clause(topic, found.end)), prefix="")
+        start = self.hearing.after_lead(Clause(topic, found.end))
+        return replace(found, start=start, prefix="")
 
     def _finished(self, run: Statement) -> Statement:
-        kind, scope = self._kind_and_scope(run.rule)
-        return replace(run, rule=replace(run.rule, memory_type=kind, scope=scope))
+        """Return the run with the type and the scope that its whole sentence gives it."""
+        rule, hearing = run.rule, self.hearing
+        if rule.memory_type not in ("preference", "constraint"):
+            return run
+        if hearing.for_session():
+            rule = replace(rule, memory_type=hearing.kind_of_wish(), scope="session")
+        elif rule.name not in _PERSONAL and hearing.of_project():
+            kind = "constraint" if rule.wish else rule.memory_type
+            rule = replace(rule, memory_type=kind, scope="project")
+        return replace(run, rule=rule)
 
-    def _kind_and_scope(self, rule: Rule) -> tuple[MemoryType, Scope]:
-        language = self.language
-        kind, scope = rule.memory_type, rule.scope
-        if language.session.search(self.whole):
-            if kind in ("preference", "constraint"):
-                return (
-                    "preference" if language.style.search(self.whole) else "constraint"
-                ), "session"
-            return kind, scope
-        if kind in ("preference", "constraint", "fact") and rule.name not in _LASTING:
-            if language.project.search(self.whole) and rule.name != "remember":
-                return ("constraint" if rule.wish else kind), "project"
-        return kind, scope
+    def _of_session(self) -> Iterator[Statement]:
+        """Keep a sentence that binds itself to this session, whatever it says."""
+        hearing = self.hearing
+        clauses = range(len(hearing.clauses))
+        if hearing.sentence.asks or not hearing.for_session() or not hearing.clauses:
+            return
+        if not any(hearing.muted(index) for index in clauses):
+            rule = Rule("session_wish", _ANYTHING, hearing.kind_of_wish(), "session")
+            start = hearing.after_lead(hearing.clauses[0])
+            yield Statement(start, hearing.clauses[-1].end, "", rule)
+
+    def _inside_question(self) -> Iterator[Statement]:
+        """Keep what a question says about its asker in passing: "as a film student"."""
+        sentence, whole = self.hearing.sentence, self.hearing.whole
+        if not sentence.asks or self.language.hypothetical.match(whole):
+            return
+        inner = self.language.inner_fact.search(whole)
+        if inner is not None and HIDDEN not in inner[0]:
+            rule = Rule("said_in_question", _ANYTHING, "fact", confidence=INFERRED)
+            start, end = sentence.start + inner.start(), sentence.start + inner.end()
+            yield Statement(start, end, "", rule)

@@ -1,13 +1,14 @@
 """Does a new text say the same as a stored one, something newer, or something different?
 
-    folding     one writing for width, case, script and quote marks
-    numerals    number words as digits
-    dates       dates, weekdays, clock times
-    quantities  amounts with units, versions, numbered things
-    words       words and listed phrases, in Chinese and English
-    reading     subject, concepts with signs, amounts, mood
-    comparing   what two readings share and where they part
-    decide      the rules, in order
+folding     one writing for width, case, script and quote marks
+numerals    number words as digits
+dates       dates, weekdays, clock times
+quantities  amounts with units, versions, numbered things
+words       words and listed phrases, in Chinese and English
+reading     subject, concepts with signs, amounts, mood
+comparing   what two readings share and where they part
+decide      the rules, in order
+sentences   what long texts do not share
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ from __future__ import annotations
 from mnemic.longterm.judge.cases import case_of
 from mnemic.longterm.judge.decide import decide
 from mnemic.longterm.judge.folding import skeleton
-from mnemic.longterm.judge.labels import Judgement, Label, same
+from mnemic.longterm.judge.labels import Judgement, Label, different, newer, same
+from mnemic.longterm.judge.sentences import LONG, rests
 
 __all__ = ["Judgement", "Label", "judge"]
 
@@ -29,4 +31,16 @@ def judge(first: str, second: str, similarity: float | None = None) -> Judgement
     """
     if skeleton(first) == skeleton(second):
         return same("same_words")
+    if max(len(first), len(second)) <= LONG:
+        return decide(case_of(first, second, similarity))
+    return _judge_long(*rests(first, second), similarity)
+
+
+def _judge_long(first: str, second: str, similarity: float | None) -> Judgement:
+    if not second:
+        return same("part_of")
+    if not first:
+        return newer("restated_with_more", sure=False)
+    if max(len(first), len(second)) > LONG:
+        return different("many_statements", sure=False)
     return decide(case_of(first, second, similarity))

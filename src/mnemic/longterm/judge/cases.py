@@ -7,13 +7,20 @@ from dataclasses import dataclass
 
 from mnemic.longterm.judge.comparing import Difference, compare
 from mnemic.longterm.judge.lexicon import lexicon
-from mnemic.longterm.judge.reading import Reading, Token, read
+from mnemic.longterm.judge.reading import Reading, read
+from mnemic.longterm.judge.resources import word_set
+from mnemic.longterm.judge.tokens import Token
 
-__all__ = ["Case", "case_of"]
+__all__ = ["Case", "case_of", "heads", "sections"]
 
-_GENERIC = frozenset(
-    {"like", "have", "choose", "set", "called", "date", "start", "eat", "drink", "take_in", "make"}
-    | {"need", "know", "want", "buy", "daily", "weekly", "monthly", "yearly", "play", "visit", "see"}
+_NOT_VALUES = frozenset({"", "noun", "category", "axis", "additive", "exclusive", "linking"})
+_SLOTS = (
+    frozenset({"live"}),
+    frozenset({"work", "employed", "student", "retired", "study"}),
+    *(
+        frozenset({state})
+        for state in ("married", "veg", "ill", "pregnant", "leave_time", "hospital", "abroad")
+    ),
 )
 
 
@@ -33,17 +40,17 @@ class Case:
 
     @property
     def changed(self) -> bool:
-        """Whether the second text speaks of a change."""
+        """Whether the second text speaks of a change or an end."""
         return bool(self.second.flags & {"change", "end"})
 
     @property
     def anchors(self) -> frozenset[str]:
         """Shared concepts that say what both texts are about."""
-        return frozenset(t.key for t in self.diff.shared if t.key not in _GENERIC)
+        return frozenset(t.key for t in self.diff.shared) - word_set("generic")
 
     @property
     def other_head(self) -> bool:
-        """Whether the two texts describe different things: words before the verb differ on both sides."""
+        """Whether words before the verb differ on both sides: two things are described."""
         return bool(heads(self.diff.left_first) and heads(self.diff.left_second))
 
     @property
@@ -51,8 +58,21 @@ class Case:
         """Whether some word of the first could stand where one of the second does."""
         return bool(sections(self.diff.left_first) & sections(self.diff.left_second))
 
+    @property
+    def slot(self) -> frozenset[str] | None:
+        """The state that both texts fill and that has one value at a time (home, job), if any."""
+        one, two = _states(self.first), _states(self.second)
+        return next((slot for slot in _SLOTS if slot & one and slot & two), None)
+
+    @property
+    def quotes_differ(self) -> bool:
+        """Whether each text quotes something that the other does not."""
+        one = {words for words, _ in self.first.quoted}
+        two = {words for words, _ in self.second.quoted}
+        return bool(one - two and two - one)
+
     def verbs(self, tag: str) -> frozenset[str]:
-        """Return the shared verbs whose section carries a tag (one, many)."""
+        """Return the shared verbs whose section carries a tag (one, many, linking)."""
         lists = lexicon()
         return frozenset(t.key for t in self.diff.shared if lists.tagged(t.key, tag))
 
@@ -64,9 +84,12 @@ def heads(tokens: Iterable[Token]) -> tuple[Token, ...]:
 
 def sections(tokens: Iterable[Token]) -> frozenset[str]:
     """Return the value sections (fruit, city, editor ...) of some tokens."""
-    return frozenset(
-        t.section for t in tokens if t.section not in ("", "noun", "category", "axis", "additive", "exclusive", "linking")
-    )
+    return frozenset(t.section for t in tokens) - _NOT_VALUES
+
+
+def _states(reading: Reading) -> frozenset[str]:
+    jobs = frozenset({"work"} if any(t.section == "job" for t in reading.tokens) else ())
+    return reading.keys | jobs
 
 
 def case_of(first: str, second: str, similarity: float | None) -> Case:

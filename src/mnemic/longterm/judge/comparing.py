@@ -6,12 +6,32 @@ from dataclasses import dataclass
 
 from mnemic.longterm.judge.lexicon import lexicon
 from mnemic.longterm.judge.marks import Mark, agree
-from mnemic.longterm.judge.reading import Reading, Token
+from mnemic.longterm.judge.reading import Reading
+from mnemic.longterm.judge.resources import word_set
+from mnemic.longterm.judge.tokens import Token
 
 __all__ = ["Difference", "compare"]
 
 _PLAIN = frozenset({"number", "count", "times", "points", "floor", "item", "rate"})
 _LIGHT = frozenset({"have", "eat", "drink", "take_in", "choose", "make", "need", "prefer", "know"})
+
+# Who does a thing for a living, and doing it.
+_AGENTS = tuple(
+    {verb, job}
+    for verb, job in (
+        ("teach", "teacher_job"),
+        ("write", "writer"),
+        ("drive", "driver"),
+        ("design", "designer"),
+        ("lead", "boss"),
+        ("paint", "painter"),
+        ("sell", "sales"),
+        ("make", "programmer"),
+        ("test", "tester"),
+        ("pay", "payment_day"),
+    )
+)
+_WAY = frozenset({"work", "commute"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +66,8 @@ def compare(first: Reading, second: Reading) -> Difference:
         t.key for t in first.tokens if t.key in signs and t.sign not in signs[t.key]
     )
     clashes, extra_first, extra_second, agreed = _amounts(first.marks, second.marks)
+    extra_first = _uncounted(extra_first, second)
+    extra_second = _uncounted(extra_second, first)
     return Difference(
         shared,
         flipped,
@@ -61,27 +83,50 @@ def compare(first: Reading, second: Reading) -> Difference:
 def _met(first: Reading, second: Reading) -> set[Token]:
     """Return the tokens of either reading that have a counterpart in the other."""
     keys_first, keys_second = first.keys, second.keys
-    met = {t for t in first.tokens if t.key in keys_second}
-    met |= {t for t in second.tokens if t.key in keys_first}
+    met = {t for t in first.tokens if t.key in keys_second and not _other_name(t, second)}
+    met |= {t for t in second.tokens if t.key in keys_first and not _other_name(t, first)}
     rest = [t for t in second.tokens if t not in met]
+    named = "called" in keys_first or "called" in keys_second
     for token in first.tokens:
         if token in met:
             continue
-        twin = next((other for other in rest if _same_word(token, other)), None)
+        twin = next((other for other in rest if _same_word(token, other, named)), None)
         if twin is not None:
             met |= {token, twin}
             rest.remove(twin)
     return met
 
 
-def _same_word(first: Token, second: Token) -> bool:
+def _other_name(token: Token, other: Reading) -> bool:
+    """Whether the other reading has only another spelling of a name (Row, Rowe)."""
+    twins = [t for t in other.tokens if t.key == token.key]
+    if not token.name or not all(t.name for t in twins):
+        return False
+    bare = token.text.removesuffix("'s")
+    return all(t.text.removesuffix("'s") != bare for t in twins)
+
+
+def _same_word(first: Token, second: Token, named: bool) -> bool:
     """Whether two words are one, misspelt or written shorter; names and listed pairs never are."""
-    if first.name or second.name or (first.known and second.known) or first.sign != second.sign:
+    if {first.key, second.key} in _AGENTS:
+        return first.sign == second.sign
+    if (
+        named
+        or first.name
+        or second.name
+        or (first.known and second.known)
+        or first.sign != second.sign
+    ):
         return False
     one, two = first.text, second.text
     if one.isascii() and two.isascii():
-        return len(one) >= 5 and len(two) >= 5 and _near(one, two)
-    return min(len(one), len(two)) >= 2 and (one in two or two in one)
+        one, two = one.replace("ph", "f"), two.replace("ph", "f")
+        plain = one.isalpha() and two.isalpha()
+        return plain and len(one) >= 5 and len(two) >= 5 and _near(one, two)
+    short, long = sorted((one, two), key=len)
+    if len(short) < 2 or len(long) != len(short) + 1:
+        return False
+    return long.endswith(short) or (long.startswith(short) and long[-1] in word_set("suffixes"))
 
 
 def _near(one: str, two: str) -> bool:
@@ -107,8 +152,10 @@ def _tells(token: Token, other: Reading, others_left: list[Token]) -> bool:
     if lists.tagged(token.key, "weak"):
         return bool(rivals) and not lists.tagged(token.key, "linking")
     if token.key in _LIGHT:
-        return token.sign < 0
+        return token.sign < 0 or (token.key == "prefer" and "me" in other.people)
     if token.key == "work" and any(t.section in ("job", "workplace") for t in other.tokens):
+        return token.sign < 0
+    if token.key in _WAY and any(t.key in _WAY for t in other.tokens):
         return token.sign < 0
     if token.section == "part":
         return bool(rivals) or not any(mark.kind == "time" for mark in other.marks)
@@ -135,6 +182,16 @@ def _amounts(
             rest_first.remove(mark)
             rest_second.remove(rival)
     return tuple(clashes), _telling(rest_first), _telling(rest_second), agreed
+
+
+def _uncounted(marks: tuple[Mark, ...], other: Reading) -> tuple[Mark, ...]:
+    """Leave out a count that the other text gives by listing: three, A and B and C."""
+    unlisted_kinds = word_set("not_listed")
+    sections = [t.section for t in other.tokens if t.section and t.section not in unlisted_kinds]
+    listed = {sections.count(section) for section in sections}
+    unlisted = sum(token.name and not token.known for token in other.tokens)
+    sizes = {(float(n),) for n in listed | {n + unlisted for n in listed} | {unlisted}} - {(1.0,)}
+    return tuple(m for m in marks if not (m.kind in ("count", "number") and m.value in sizes))
 
 
 def _telling(marks: list[Mark]) -> tuple[Mark, ...]:

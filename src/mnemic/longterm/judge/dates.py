@@ -13,7 +13,20 @@ from mnemic.longterm.judge.marks import Mark, blank
 
 __all__ = ["scan"]
 
-_MONTHS = ["january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november", "december"]
+_MONTHS = [
+    "january",
+    "february",
+    "march",
+    "april",
+    "may",
+    "june",
+    "july",
+    "august",
+    "september",
+    "october",
+    "november",
+    "december",
+]
 _MONTH = {name: i for i, name in enumerate(_MONTHS, start=1)} | {
     name[:3]: i for i, name in enumerate(_MONTHS, start=1)
 }
@@ -32,6 +45,8 @@ _DATES = tuple(
     re.compile(pattern)
     for pattern in (
         rf"(?<!\d){_Y}[-/.]{_M}[-/.]{_D}(?!\d)",
+        rf"(?<!\d){_M}/{_D}/{_Y}(?!\d)",
+        rf"(?<!\d){_D}[/.]{_M}[/.]{_Y}(?!\d)",
         rf"(?<!\d){_Y}年(?:{_M}月(?:份|{_D}[日号]?)?)?",
         rf"(?<![\d.]){_M}月(?:{_D}[日号]?|份)?(?!\d)",
         rf"\b{_D}(?:st|nd|rd|th)?(?: of)? (?P<n>{_NAMES})\b\.?(?:,? {_Y}\b)?",
@@ -42,7 +57,7 @@ _DATES = tuple(
         rf"(?<![\d./-]){_M}/{_D}(?![\d/])",
         rf"(?<![\d./-]){_D}/{_M}(?![\d/])",
         r"(?<![\d.-])(?P<m>0[1-9]|1[0-2])-(?P<d>0[1-9]|[12]\d|3[01])(?![\d-])",
-        rf"(?<!\d)(?<!第){_D}[号日](?!\d|线|楼|门|桌|房|柜|机|车|会议|厅|院|馆|球|店|库|仓|教室|病房|床|站|窗|储|工位|服务|节点)",
+        rf"(?<!\d)(?<!第){_D}(?:日|号(?!\d|线|楼|门|桌|房|柜|机|车|会议|厅|院|馆|球|店|库|仓|教室|病房|床|站|窗|储|工位|服务|节点))",
         rf"\b(?:the )?{_D}(?:st|nd|rd|th)\b(?! (?:floor|time|place|birthday|grade|century|street|avenue|round|edition|version))",
         rf"\b(?:in|since|from|until|by|during|of|year|back in) {_Y}\b",
     )

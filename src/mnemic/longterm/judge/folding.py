@@ -14,9 +14,7 @@ from mnemic.longterm.judge.resources import lines
 
 __all__ = ["fold", "fold_cased", "skeleton"]
 
-_QUOTES = str.maketrans(
-    dict.fromkeys("‘’ʼ′´`", "'") | dict.fromkeys("“”„«»「」『』《》〈〉″", '"')
-)
+_QUOTES = str.maketrans(dict.fromkeys("‘’ʼ′´`", "'") | dict.fromkeys("“”„«»「」『』《》〈〉″", '"'))
 _NOT_TEXT = re.compile(r"[\W_]+", re.UNICODE)
 
 
@@ -54,7 +52,7 @@ def skeleton(text: str) -> str:
     Signs that carry a value (``.`` and ``-`` between digits, ``+``, ``#``, ``%``, currency) stay.
     """
     folded = re.sub(r"(?<=\d)([.,:/-])(?=\d)", r"mark\1", fold(text))
-    kept = re.sub(r"([+#%$€£¥°])|(?<!\w)-(?=\d)", _spell, folded)
+    kept = re.sub(r"([+#%$€£¥°☀-➿🌀-🫿])|(?<!\w)-(?=\d)", _spell, folded)
     for mark, word in ((".", "dot"), (":", "colon"), ("/", "slash"), ("-", "dash"), (",", "")):
         kept = kept.replace("mark" + mark, word)
     return _NOT_TEXT.sub("", kept) or folded.strip()

@@ -16,13 +16,41 @@ _DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")} | {
     "仨": 3,
 }
 _SCALES = {"十": 10, "百": 100, "千": 1_000}
-_SMALL = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten", "eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen", "nineteen"]
+_SMALL = [
+    "zero",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+    "eleven",
+    "twelve",
+    "thirteen",
+    "fourteen",
+    "fifteen",
+    "sixteen",
+    "seventeen",
+    "eighteen",
+    "nineteen",
+]
 _TENS = ["twenty", "thirty", "forty", "fifty", "sixty", "seventy", "eighty", "ninety"]
 _ENGLISH = {word: i for i, word in enumerate(_SMALL)} | {
     word: 10 * i for i, word in enumerate(_TENS, start=2)
 }
 _WEEKS, _OFTEN = ("周", "星期", "礼拜"), ("次", "遍", "回")
 _YEARS_OLD = re.compile(r"(?<=\d)[ -]years?[ -]old\b")
+_QUARTERS = (
+    (re.compile(r"\bthree[ -]quarters of an hour\b"), "45 minutes"),
+    (re.compile(r"\b(?:a )?quarter of an hour\b"), "15 minutes"),
+    (re.compile(r"\ban hour and a half\b|\bone and a half hours\b"), "1.5 hours"),
+    (re.compile(r"\bone and a half\b"), "1.5"),
+    (re.compile(r"一刻钟"), "15分钟"),
+)
 _BIG = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
 
 # What may follow a Chinese numeral for it to be a number at all.
@@ -72,6 +100,8 @@ def chinese_number(text: str) -> int | None:
 
 def with_digits(text: str) -> str:
     """Return the folded text with number words written in digits."""
+    for quarters, minutes in _QUARTERS:
+        text = quarters.sub(minutes, text)
     return _YEARS_OLD.sub(" yo", _ENGLISH_RUN.sub(_english, _chinese(text)))
 
 

@@ -7,26 +7,17 @@ and a changed unit is not overlooked. Expects folded text with digits, dates bla
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from mnemic.longterm.judge.marks import Mark
-from mnemic.longterm.judge.resources import lines
+from mnemic.longterm.judge.resources import lines, word_set
 
 __all__ = ["scan"]
 
-_ITEM_NOUNS = ["room", "locker", "run", "bay", "gate", "line", "platform", "chapter", "episode", "season", "round", "sprint", "phase", "level", "floor", "bus", "tram", "route", "exit", "ticket", "issue", "pr", "build", "bug", "task", "step", "figure", "section", "unit", "flat", "apartment", "building", "lot", "box", "server", "node", "seat", "terminal", "lane", "stage", "batch", "experiment", "lesson", "iteration", "job", "desk", "trial", "test", "case", "slot", "channel", "track", "volume", "part", "release", "benchmark", "attempt", "session", "group", "table", "order", "invoice", "machine", "worker", "shard", "partition", "rack", "pump", "robot", "camera", "team", "lab", "hall", "court", "field", "pool", "shelf", "drawer", "carriage", "coach", "house", "highway", "motorway", "junction"]
-_CHINESE_ITEMS = "会议室|工单|实验|迭代|房间|分区|批次|站台|车厢|储物柜|柜子|工位|车位|节点|任务|问题|需求|机器|教室|用例|测试|编号为"
-_BEFORE = re.compile(
-    rf"(?:\b(?:{'|'.join(_ITEM_NOUNS)})s?(?: no\.?| number| #)? ?#?|#|(?P<nth>第)"
-    rf"|(?:{_CHINESE_ITEMS}) ?)$"
-)
-_ITEM_AFTER = re.compile(
-    r"号? ?(?:号线|号?楼|号门|号桌|号房|号柜|号机|号车|号?会议室|号厅|号院|号馆|号店|号库|号仓|号?教室|号?病房|号床"
-    r"|号站|号窗|号储物柜|号?工位|号?车位|号服务器|号节点|期|单元|路|班|室|组(?!织)|栋)"
-)
 _NUMBER = re.compile(
     r"(?P<cur>[$€£¥]) ?(?P<money>\d[\d,]*(?:\.\d+)?)(?P<mm>万|k\b|m\b)?"
-    r"|(?P<v>\bv(?:ersion)? ?)?(?P<num>(?<![\d.])\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<![\d.])\d+(?:\.\d+)*)"
+    r"|(?P<v>\bv(?:ersion)? ?)?(?P<neg>(?<![\w)-])[-−]|零下|负|\bminus )?(?P<num>(?<![\d.])\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<![\d.])\d+(?:\.\d+)*)"
     r"(?P<mul>万|亿|千(?!克|米|瓦)|k(?=\b)|(?= thousand| million))?"
     r"|(?P<half>半个?|half an? |half-|\ban? (?=hour|minute))(?=小时|天|年|月|公里|斤|升|hour|minute|mile|kilo|litre|year|day)"
 )
@@ -36,14 +27,30 @@ _TWICE = re.compile(r"\btwice\b")
 
 
 @lru_cache(maxsize=1)
+def _items() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what stands before and after the number of a numbered thing."""
+    english, chinese = (_either(word_set(name)) for name in ("items_en", "items_zh"))
+    before = re.compile(
+        rf"(?:\b(?:{english})s?(?: no\.?| number| #)? ?#?|#|(?P<nth>第)|(?:{chinese}) ?)$"
+    )
+    return before, re.compile(rf" ?(?:{_either(word_set('items_after'))})(?!织)")
+
+
+def _either(words: Iterable[str]) -> str:
+    return "|".join(re.escape(word) for word in sorted(words, key=lambda word: (-len(word), word)))
+
+
+@lru_cache(maxsize=1)
 def _units() -> tuple[re.Pattern[str], dict[str, tuple[str, float]]]:
     table: dict[str, tuple[str, float]] = {}
     for line in lines("units.txt"):
         head, names = line.split(":", 1)
         kind, factor = head.split()
         table |= {name: (kind, float(factor)) for name in names.split()}
-    names = "|".join(re.escape(name) for name in sorted(table, key=len, reverse=True))
-    return re.compile(rf"(?P<more>个半|半)?个?[ -]?(?P<unit>{names})(?P<rest>半)?(?![a-z])"), table
+    names = _either(table)
+    return re.compile(
+        rf"(?P<more>个半|半)?个?[ -]?(?P<unit>{names})(?P<rest>半)?(?![a-z]|(?<=年)[级代轻])"
+    ), table
 
 
 def scan(text: str) -> list[Mark]:
@@ -63,8 +70,9 @@ def _item(match: re.Match[str], text: str) -> Mark | None:
     if not match["num"]:
         return None
     number = match["num"]
-    before = _BEFORE.search(text[max(0, match.start() - 24) : match.start()])
-    after = _ITEM_AFTER.match(text, match.end("num"))
+    before_number, after_number = _items()
+    before = before_number.search(text[max(0, match.start() - 24) : match.start()])
+    after = after_number.match(text, match.end("num"))
     if not after and (before is None or "." in number):
         return None
     # "run 5 km" measures; "run 41" is a run.
@@ -87,6 +95,7 @@ def _amount(match: re.Match[str], text: str) -> Mark:
         return Mark("number", _version(match["num"]), *match.span())
     else:
         value = _float(match["num"]) * _MULTIPLIERS.get(match["mul"] or "", 1.0)
+        value = -value if match["neg"] else value
     if unit is None:
         return Mark("number", (value,), *match.span())
     kind, factor = table[unit["unit"]]

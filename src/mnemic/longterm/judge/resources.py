@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from importlib.resources import files
 
-__all__ = ["lines"]
+__all__ = ["lines", "word_set"]
 
 
 def lines(name: str) -> list[str]:
@@ -12,3 +13,14 @@ def lines(name: str) -> list[str]:
     text = (files("mnemic.longterm.judge") / "words" / name).read_text(encoding="utf-8")
     stripped = (line.strip() for line in text.splitlines())
     return [line for line in stripped if line and not line.startswith("#")]
+
+
+@lru_cache(maxsize=1)
+def _sets() -> dict[str, frozenset[str]]:
+    pairs = (line.split(":", 1) for line in lines("sets.txt"))
+    return {name.strip(): frozenset(words.split()) for name, words in pairs}
+
+
+def word_set(name: str) -> frozenset[str]:
+    """Return one small closed set of words; raises KeyError for a name that is not listed."""
+    return _sets()[name]

@@ -66,7 +66,11 @@ def _english(run: list[tuple[str, int]], cased: str, lists: Lexicon) -> list[Wor
     while index < len(run):
         for size in range(min(lists.longest_phrase, len(run) - index), 0, -1):
             span = slice(index, index + size)
-            entry = lists.phrase(tuple(texts[span]), tuple(stems[span]))
+            entry = lists.english.get(tuple(texts[span]))
+            if entry is None and not (size == 1 and _is_name(*run[index], index, cased)):
+                entry = lists.stems.get(tuple(stems[span]))
+            if size == 1 and _is_letter(*run[index], index, cased):
+                entry = None
             if entry is not None:
                 found.append(Word(" ".join(texts[span]), entry, run[index][1]))
                 index += size
@@ -77,6 +81,18 @@ def _english(run: list[tuple[str, int]], cased: str, lists: Lexicon) -> list[Wor
     return found
 
 
+def _is_name(word: str, start: int, index: int, cased: str) -> bool:
+    """Whether a word inside a sentence is written with a capital: its stem is no one's business."""
+    return (
+        index > 0 and cased[start : start + 1].isupper() and not cased[start : start + 2].isupper()
+    )
+
+
+def _is_letter(word: str, start: int, index: int, cased: str) -> bool:
+    """Whether a single capital names something (service A), rather than being an article or I."""
+    return index > 0 and len(word) == 1 and word != "i" and cased[start : start + 1].isupper()
+
+
 def _unlisted(word: str, start: int, cased: str, lists: Lexicon) -> list[Word]:
     for ending, meaning in _CONTRACTED.items():
         if word.endswith(ending) and len(word) > len(ending):
@@ -85,14 +101,14 @@ def _unlisted(word: str, start: int, cased: str, lists: Lexicon) -> list[Word]:
     if "-" in word:
         pieces = [piece for piece in word.split("-") if piece]
         known = [lists.phrase((piece,), (stem(piece),)) for piece in pieces]
-        if pieces and all(entry is not None for entry in known):
+        if pieces and all(entry is not None and entry.concepts for entry in known):
             return [Word(p, e, start) for p, e in zip(pieces, known, strict=True)]
     is_name = cased[start : start + 1].isupper()
     return [Word(word, None, start, name=is_name)]
 
 
 def _chinese(text: str, offset: int, lists: Lexicon) -> list[Word]:
-    cuts = list(rjieba.cut(text, False))
+    cuts = _nicknames(list(rjieba.cut(text, False)))
     found: list[Word] = []
     index, at = 0, offset
     while index < len(cuts):
@@ -108,6 +124,17 @@ def _chinese(text: str, offset: int, lists: Lexicon) -> list[Word]:
         at += len(piece)
         index += max(size, 1)
     return found
+
+
+def _nicknames(cuts: list[str]) -> list[str]:
+    """Join 小 or 老 with the one character that follows it: 小李 is a name."""
+    joined: list[str] = []
+    for cut in cuts:
+        if joined and joined[-1] in ("小", "老", "阿") and len(cut) == 1 and cut not in "的了是":
+            joined[-1] += cut
+        else:
+            joined.append(cut)
+    return joined
 
 
 def _joined(cuts: list[str], index: int, lists: Lexicon) -> int:
@@ -126,6 +153,8 @@ def _joined(cuts: list[str], index: int, lists: Lexicon) -> int:
 def _pieces(word: str) -> tuple[str, ...]:
     """Return an unlisted word whole, or its pieces when the lists know enough of it."""
     listed = lexicon().chinese
+    if len(word) == 2 and word[0] in "小老阿":
+        return (word,)
     parts: list[str] = []
     index = 0
     while index < len(word):

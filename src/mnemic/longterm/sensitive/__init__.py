@@ -12,6 +12,7 @@ Pure functions; the cost of a clean text is a few substring checks. Findings nev
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from urllib.parse import quote
@@ -47,7 +48,9 @@ DEFAULT_CATEGORIES: frozenset[str] = frozenset(
 CATEGORIES: frozenset[str] = DEFAULT_CATEGORIES | {"email", "phone"}
 
 _SECRETS = frozenset({"password", "api_key", "token"})
-_NUMBER = re.compile(r"\d(?:[ \-.·/:()]{0,3}[A-Za-z]?\d){5}|\d{4}[A-Za-z]\d|\d[A-Za-z]{2}\d")
+_NUMBER = re.compile(
+    r"\d(?:[ \-.·/:()]{0,3}[A-Za-z]?\d){5}|\d{4}[A-Za-z]\d|\d[A-Za-z]{2}\d|[A-Za-z]{5}\d{4}[A-Za-z]"
+)
 _DETECTORS: tuple[tuple[frozenset[str], bool, Callable[[Folded], Iterator[Span]]], ...] = (
     (_SECRETS, False, find_vendor_tokens),
     (_SECRETS, False, find_assigned),
@@ -84,13 +87,18 @@ def find_sensitive(
     for offered, needs_number, detect in _DETECTORS:
         if (numbered or not needs_number) and offered & categories:
             for span in detect(folded):
-                if span.category in categories and not _overlaps(kept, span):
-                    kept.append(span)
-    return tuple(_finding(folded, span) for span in sorted(kept, key=lambda span: span.start))
+                if span.category in categories:
+                    _keep(kept, span)
+    return tuple(_finding(folded, span) for span in kept)
 
 
-def _overlaps(kept: list[Span], span: Span) -> bool:
-    return any(span.start < other.end and other.start < span.end for other in kept)
+def _keep(kept: list[Span], span: Span) -> None:
+    """Add ``span`` to the ordered, disjoint spans unless it overlaps one of them."""
+    at = bisect_left(kept, span.start, key=lambda other: other.start)
+    clear_left = at == 0 or kept[at - 1].end <= span.start
+    clear_right = at == len(kept) or span.end <= kept[at].start
+    if clear_left and clear_right:
+        kept.insert(at, span)
 
 
 def _finding(folded: Folded, span: Span) -> Finding:

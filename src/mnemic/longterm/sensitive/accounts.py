@@ -17,14 +17,15 @@ _IBAN = re.compile(
     r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]{4}){2,7}(?:[ -]?[A-Za-z0-9]{1,3})?(?![A-Za-z0-9])"
 )
 _ACCOUNT = re.compile(
-    r"(?:账号|帐号|账户|帐户|賬號|賬戶|帳號|帳戶|存折(?:账号)?|户头|対公|口座(?:番号)?|"
+    r"(?:账号|帐号|账户|帐户|賬號|賬戶|帳號|帳戶|存折(?:账号)?|户头|基本户|一般户|对公|口座(?:番号)?|"
     r"\baccount(?: (?:number|no|num|nr))?|\bacct|\ba/c|kontonummer|\bclabe|\bcbu\b|\bbsb\b|sort code|iban|"
     r"numéro de compte|número de cuenta)"
     r"(?P<gap>[^\d\n。；;!?！？]{0,24}?)"
     r"(?P<number>\d(?:[ \-.]{0,2}\d){5,33})(?![A-Za-z0-9])"
 )
 _BRANCH = re.compile(
-    r"(?:银行|銀行|分行|支行|信用社|农信)[^\d\n。；;!?！？]{0,12}?(?P<number>\d(?:[ \-]{0,2}\d){11,29})(?![A-Za-z0-9])"
+    r"(?:银行|銀行|分行|支行|信用社|农信)[^\d\n。；;!?！？]{0,12}?(?P<number>\d(?:[ \-]{0,2}\d)"
+    r"{11,29})(?![A-Za-z0-9])"
 )
 _HOLDER = re.compile(r"户名|戶名|开户|收款|账|帐|汇款|打款|转账")
 _BANK = re.compile(
@@ -34,7 +35,8 @@ _BANK = re.compile(
     r"direct deposit|payroll|deposit|konto|cuenta|compte|beneficiary|口座|\bclabe|\bcbu\b|\biban"
 )
 _OTHER = re.compile(
-    r"户号|客户号|客户编号|电费|水费|燃气|宽带|游戏|微信|qq|订单|流水|单号|余额|balance|元|手机|电话|微博|抖音"
+    r"户号|客户号|客户编号|电费|水费|燃气|宽带|游戏|微信|qq|订单|流水|单号|余额|balance|元|手机|电话|"
+    r"微博|抖音"
 )
 _UNIT = re.compile(r"\s?(?:元|块|万|千|美元|usd|dollars?|rmb|%|岁|天|年|月|人|个)")
 

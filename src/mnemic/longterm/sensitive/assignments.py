@@ -24,17 +24,20 @@ _TAIL = (
 )
 _ASSIGN = (
     r"(?P<q>[\"'`\])]{0,3})\s{0,3}"
-    r"(?P<op>:{0,3}[=＝]>?|\?=|:|->|=>|,(?=\s?[\"'])|是|为|[改换设]成了?|设为|设置为|\bis\b|\bare\b|\bwas\b|(?<=[token])\s(?=\S{20}))"
+    r"(?P<op>:{0,3}[=＝]>?|\?=|:|->|=>|,(?=\s?[\"'])|是|为|[改换设]成了?|设为|设置为|\bis\b|\bare\b|\bwas\b|"
+    r"(?<=[钥证据牌匙])\s?(?=[!-~]{16})|(?<=[token])\s(?=\S{20}))"
     r"[\s]{0,4}(?:bearer |basic )?(?P<open>[\"'`]?)"
 )
 _VALUE = r"(?P<value>[^\s\"'`,;<>(){}\[\]，。；、！？）】|\u4e00-\u9fff]{4,400})"
 _PASSWORD = re.compile(
-    rf"(?P<name>pass(?:words?|wd|phrase|code|_?key)|passwort|contraseña|mot de passe|pwd|(?<![a-z])pw|(?<![a-z])pass|密码|口令|パスワード){_TAIL}{_ASSIGN}{_VALUE}",
-
+    rf"(?P<name>requirepass|pass(?:words?|wd|phrase|code|_?key)|passwort|contraseña|mot de passe|pwd|"
+    rf"(?<![a-z])pw|(?<![a-z])pass|密码|口令|パスワード){_TAIL}{_ASSIGN}{_VALUE}",
 )
 _KEY = re.compile(
-    r"(?P<name>api[ _-]?(?:token|key|secret)s?|(?:access|secret|private|signing|encryption|master|service|client|"
-    r"account|app|auth|license|subscription|consumer|shared|webhook|deploy|ssh)[ _-]?(?:key|secret)s?|accesskey|"
+    r"(?P<name>api[ _-]?(?:token|key|secret)s?|(?:access|secret|private|signing|encryption|master|"
+    r"service|client|"
+    r"account|app|auth|license|subscription|consumer|shared|webhook|deploy|ssh)[ _-]?(?:key|secret)s?|"
+    r"accesskey|"
     r"secrets?|credentials?|密钥|秘钥|私钥|凭证|凭据|(?<![a-z])ak|(?<![a-z])sk)"
     rf"{_TAIL}{_ASSIGN}{_VALUE}",
 )
@@ -135,7 +138,11 @@ def _is_key(match: re.Match[str], value: str) -> bool:
 
 def _is_bare_key(match: re.Match[str], value: str) -> bool:
     """A name as common as ``key`` needs a long random value: no path, no dashes, no word."""
-    if not re.fullmatch(r"[A-Za-z0-9+/_=-]{16,200}(?:\.[A-Za-z0-9+/_=-]{8,100})?", value) or len(value) < 24 or is_placeholder(value):
+    if (
+        not re.fullmatch(r"[A-Za-z0-9+/_=-]{16,200}(?:\.[A-Za-z0-9+/_=-]{8,100})?", value)
+        or len(value) < 24
+        or is_placeholder(value)
+    ):
         return False
     digits = sum(char.isdigit() for char in value)
     return digits >= 4 and entropy(value) >= 3.3 and is_token_like(value) and not _UUID.match(value)

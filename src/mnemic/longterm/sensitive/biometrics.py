@@ -56,4 +56,8 @@ def _is_data(value: str) -> bool:
     if "." in value:
         return True
     digits = sum(char.isdigit() for char in value)
-    return digits >= 2 and entropy(value) >= 3.0 and not is_blank_form(value)
+    return (
+        digits >= (1 if len(value) >= 40 else 2)
+        and entropy(value) >= 3.0
+        and not is_blank_form(value)
+    )

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import accumulate
 
 from mnemic.longterm.sensitive.checks import luhn
 from mnemic.longterm.sensitive.fold import Folded, Span
@@ -30,8 +31,22 @@ _ISSUER = re.compile(
 )
 _UNCERTAIN = re.compile(r"4\d{12}$|3[0689]\d{12}$|\d{12}$|2014\d+$|2149\d+$")
 _GROUPINGS = frozenset(
-    [(4, 4, 4, 4), (4, 6, 5), (4, 6, 4), (4, 4, 4, 4, 3), (4, 4, 4, 4, 2), (4, 4, 4, 4, 1)]
-    + [(6, 13), (4, 5, 6), (4, 4, 4, 3), (4, 4, 4, 1), (6, 4, 4, 5), (6, 6, 4), (8, 8), (8, 11)]
+    [
+        (4, 4, 4, 4),
+        (4, 6, 5),
+        (4, 6, 4),
+        (4, 4, 4, 4, 3),
+        (4, 4, 4, 4, 2),
+        (4, 4, 4, 4, 1),
+        (6, 13),
+        (4, 5, 6),
+        (4, 4, 4, 3),
+        (4, 4, 4, 1),
+        (6, 4, 4, 5),
+        (6, 6, 4),
+        (8, 8),
+        (8, 11),
+    ]
 )
 _STRONG = re.compile(
     r"credit[ -]?cards?|debit[ -]?cards?|card ?(?:number|no\b|num\b|#)|bank ?cards?|visa\b|master ?card|"
@@ -94,9 +109,13 @@ def _card_shaped(run: Run) -> bool:
 
 
 def _usual(run: Run) -> bool:
-    if len(run.groups) == 1 or run.groups in _GROUPINGS:
+    """Accept a usual grouping, also with some blanks left out, or evenly spaced single digits."""
+    if len(set(run.groups)) == 1 and run.groups[0] <= 2:
         return True
-    return len(set(run.groups)) == 1 and run.groups[0] <= 2
+    cuts = set(accumulate(run.groups))
+    return any(
+        sum(usual) == len(run.digits) and cuts <= set(accumulate(usual)) for usual in _GROUPINGS
+    ) or (len(run.groups) == 1)
 
 
 def _glued(folded: Folded, run: Run) -> bool:

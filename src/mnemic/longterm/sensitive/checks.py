@@ -9,9 +9,11 @@ from __future__ import annotations
 from datetime import date
 
 _CN_WEIGHTS = (7, 9, 10, 5, 8, 4, 2, 1, 6, 3, 7, 9, 10, 5, 8, 4, 2)
-_CN_PROVINCES = frozenset(
-    ["11", "12", "13", "14", "15", "21", "22", "23", "31", "32", "33", "34", "35", "36", "37", "41", "42", "43", "44", "45", "46", "50", "51", "52", "53", "54", "61", "62", "63", "64", "65", "71", "81", "82", "83", "91"]
-)
+_CN_PROVINCES_WORDS = """
+11 12 13 14 15 21 22 23 31 32 33 34 35 36 37 41 42 43 44 45 46 50 51 52 53 54 61 62 63 64 65 71 81 82 83
+91
+"""
+_CN_PROVINCES = frozenset(_CN_PROVINCES_WORDS.split())
 
 
 def luhn(digits: str) -> bool:

@@ -48,7 +48,12 @@ def _edge(form: str) -> str:
 
 _S = r"[ \-.·/]{0,3}"
 RULES: tuple[IdRule, ...] = (
-    _rule("cn", rf"\d{{6}}{_S}\d{{4}}{_S}\d{{4}}{_S}\d{{3}}[ -]?[\dX]", checks.cn_resident, always=True),
+    _rule(
+        "cn",
+        rf"\d{{6}}{_S}\d{{4}}{_S}\d{{4}}{_S}\d{{3}}[ -]?[\dX]",
+        checks.cn_resident,
+        always=True,
+    ),
     _rule("cn old", rf"\d{{6}}{_S}\d{{6}}{_S}\d{{3}}", checks.cn_resident_old),
     _rule("hk", _edge(r"[A-Z]{1,2}\d{6}\([0-9A]\)"), checks.hk_identity, always=True),
     _rule("hk bare", _edge(r"[A-Z]{1,2}\d{6}[0-9A]"), checks.hk_identity),
@@ -71,8 +76,18 @@ RULES: tuple[IdRule, ...] = (
     _rule("us ssn named", r"\d{3}[ \-]?\d{2}[ \-]?\d{4}"),
     _rule("us itin", r"9\d{2}-\d{2}-\d{4}", checks.us_taxpayer, always=True),
     _rule("us itin bare", r"9\d{2}-?\d{2}-?\d{4}", checks.us_taxpayer, alone=True),
-    _rule("us mbi", r"[1-9][AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]\d-[AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]\d-[AC-HJKMNP-RT-Y]{2}\d{2}", always=True),
-    _rule("us mbi bare", r"[1-9][AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]\d[AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]\d[AC-HJKMNP-RT-Y]{2}\d{2}", alone=True),
+    _rule(
+        "us mbi",
+        r"[1-9][AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]\d-[AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]"
+        r"\d-[AC-HJKMNP-RT-Y]{2}\d{2}",
+        always=True,
+    ),
+    _rule(
+        "us mbi bare",
+        r"[1-9][AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]\d[AC-HJKMNP-RT-Y][AC-HJKMNP-RT-Y0-9]\d[AC-HJKMNP-RT-Y]"
+        r"{2}\d{2}",
+        alone=True,
+    ),
     _rule("ca", r"\d{3}[ -]?\d{3}[ -]?\d{3}", checks.luhn, alone=True),
     _rule("mx", _edge(r"[A-Z]{4}\d{6}[HM][A-Z]{5}[A-Z0-9]\d"), stdnum="mx.curp", always=True),
     _rule("br", r"\d{3}\.\d{3}\.\d{3}-\d{2}", stdnum="br.cpf", always=True),
@@ -82,23 +97,57 @@ RULES: tuple[IdRule, ...] = (
     _rule("ec", r"\d{10}", stdnum="ec.ci"),
     _rule("do", r"\d{3}-?\d{7}-?\d", stdnum="do.cedula"),
     _rule("cu", r"\d{11}", stdnum="cu.ni"),
-    _rule("uk nino spaced", _edge(r"(?!BG|GB|NK|KN|TN|NT|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} \d{2} \d{2} ?[A-D]"), always=True),
-    _rule("uk nino", _edge(r"(?!BG|GB|NK|KN|TN|NT|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z][ -]?\d{2}[ -]?\d{2}[ -]?\d{2}[ -]?[A-D]"), alone=True),
+    _rule(
+        "uk nino spaced",
+        _edge(
+            r"(?!BG|GB|NK|KN|TN|NT|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} \d{2} \d{2} ?[A-D]"
+        ),
+        always=True,
+    ),
+    _rule(
+        "uk nino",
+        _edge(
+            r"(?!BG|GB|NK|KN|TN|NT|ZZ)[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z][ -]?\d{2}[ -]?\d{2}[ -]?\d{2}[ -]"
+            r"?[A-D]"
+        ),
+        alone=True,
+    ),
     _rule("uk nhs", r"\d{3}[ -]?\d{3}[ -]?\d{4}", stdnum="gb.nhs", alone=True),
-    _rule("uk driver", _edge(r"(?=[A-Z]{1,5}9{0,4}\d)[A-Z9]{5}\d{6}[A-Z][A-Z9]\d[A-Z]{2}"), checks.uk_driver, always=True),
+    _rule(
+        "uk driver",
+        _edge(r"(?=[A-Z]{1,5}9{0,4}\d)[A-Z9]{5}\d{6}[A-Z][A-Z9]\d[A-Z]{2}"),
+        checks.uk_driver,
+        always=True,
+    ),
     _rule("ie", _edge(r"\d{7}[A-W][AHWTX]?"), stdnum="ie.pps"),
     _rule("de tax", r"\d{2} ?\d{3} ?\d{3} ?\d{3}", stdnum="de.idnr", alone=True),
     _rule("de pension", r"\d{2} ?\d{6} ?[A-Z] ?\d{3}", checks.de_pension, always=True),
     _rule("de health", _edge(r"[A-Z]\d{9}"), checks.de_health_insurance, alone=True),
-    _rule("de card", _edge(r"[CFGHJKLMNPRTVWXYZ][CFGHJKLMNPRTVWXYZ0-9]{8}\d"), checks.de_identity_card, alone=True),
-    _rule("de card serial", _edge(r"[LMNPRTVWXY](?=[A-Z0-9]{0,3}\d)[CFGHJKLMNPRTVWXYZ0-9]{8}"), alone=True),
+    _rule(
+        "de card",
+        _edge(r"[CFGHJKLMNPRTVWXYZ][CFGHJKLMNPRTVWXYZ0-9]{8}\d"),
+        checks.de_identity_card,
+        alone=True,
+    ),
+    _rule(
+        "de card serial",
+        _edge(r"[LMNPRTVWXY](?=[A-Z0-9]{0,3}\d)[CFGHJKLMNPRTVWXYZ0-9]{8}"),
+        alone=True,
+    ),
     _rule("at", r"\d{4} ?\d{6}", stdnum="at.vnr"),
     _rule("ch", r"756[. ]?\d{4}[. ]?\d{4}[. ]?\d{2}", stdnum="ch.ssn", always=True),
-    _rule("fr", r"[12] ?\d{2} ?\d{2} ?[0-9][0-9AB] ?\d{3} ?\d{3} ?\d{2}", stdnum="fr.nir", always=True),
+    _rule(
+        "fr", r"[12] ?\d{2} ?\d{2} ?[0-9][0-9AB] ?\d{3} ?\d{3} ?\d{2}", stdnum="fr.nir", always=True
+    ),
     _rule("es nie", _edge(r"[XYZ]-?\d{7}-?[A-Z]"), stdnum="es.nie", always=True),
     _rule("es dni", r"\d{8}-?[A-Z]", checks.es_identity, alone=True),
     _rule("es dni short", r"\d{7}-?[A-Z]", checks.es_identity, alone=True),
-    _rule("it", _edge(r"[A-Z]{6}[0-9LMNP-V]{2}[ABCDEHLMPRST][0-9LMNP-V]{2}[A-Z][0-9LMNP-V]{3}[A-Z]"), stdnum="it.codicefiscale", always=True),
+    _rule(
+        "it",
+        _edge(r"[A-Z]{6}[0-9LMNP-V]{2}[ABCDEHLMPRST][0-9LMNP-V]{2}[A-Z][0-9LMNP-V]{3}[A-Z]"),
+        stdnum="it.codicefiscale",
+        always=True,
+    ),
     _rule("pt", r"\d{8} ?\d ?[A-Z0-9]{2}\d", stdnum="pt.cc"),
     _rule("nl", r"\d{4}\.?\d{2}\.?\d{3}", stdnum="nl.bsn", alone=True),
     _rule("be", r"\d{2}\.\d{2}\.\d{2}-\d{3}\.\d{2}", stdnum="be.nn", always=True),
@@ -126,4 +175,4 @@ RULES: tuple[IdRule, ...] = (
     _rule("au medicare", r"[2-6]\d{3} ?\d{5} ?\d", checks.au_medicare, alone=True),
     _rule("au tax", r"\d{2,3} ?\d{3} ?\d{3}", stdnum="au.tfn", alone=True),
     _rule("nz", r"\d{2,3}-\d{3}-\d{3}", stdnum="nz.ird"),
-)  # fmt: skip
+)

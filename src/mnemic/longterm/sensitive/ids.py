@@ -17,7 +17,8 @@ from mnemic.longterm.sensitive.id_rules import RULES, IdRule
 from mnemic.longterm.sensitive.numbers import after, before, stands_alone
 
 _WORDS = re.compile(
-    r"身份证|身分證|身份證|证件号|證件號|居民证|居住证|户口|公民身份|公民号码|社保号|社会保障号|社保卡号|"
+    r"身份证|[一二]代证|身分證|身份證|证件号|證件號|居民证|居住证|户口|公民身份|公民号码|社保号|"
+    r"社会保障号|社保卡号|"
     r"军官证|国民身分|統一編號|身份号码|个人编号|納稅|纳税人识别|"
     r"national id|identity (?:card|number|code)|id (?:card|number|no\b|code)|\bid ?#|identification|"
     r"personal (?:number|code|id)|citizen|social (?:security|insurance)|\bssn\b|\bitin\b|\bsin\b|\bnas\b|"

@@ -23,21 +23,26 @@ _CURL = re.compile(
     r"(?P<user>[^\s:\"'$<{]{0,80}):(?P<value>[\"']?[^\s\"'<]{0,120})"
 )
 _HEADER = re.compile(
-    r"(?:authorization|proxy-authorization|x-[a-z-]{0,24}(?:key|token|auth)|api-?(?:key|token))[\"']?\s?[:=]\s?[\"']?"
+    r"(?:authorization|proxy-authorization|x-[a-z-]{0,24}(?:key|token|auth)|api-?(?:key|"
+    r"token))[\"']?\s?[:=]\s?[\"']?"
     r"(?P<kind>bearer|basic|token|apikey)?\s{0,2}(?P<value>[A-Za-z0-9+/=_.~-]{8,3000})",
     re.I,
 )
 _BEARER = re.compile(r"\bBearer (?P<value>[A-Za-z0-9+/=_.~-]{16,3000})")
 _FLAG = re.compile(
-    r"(?:\s|^)(?:--(?:password|passwd|pass|token|secret|api-?key|access-?token|auth)[ =]|-p(?=[^\s-]{6})|sshpass -p ?|mysql [^\n]{0,60}-p)"
+    r"(?:\s|^)(?:--(?:password|passwd|pass|token|secret|api-?key|access-?token|auth)[ =]|"
+    r"-p(?=[^\s-]{6})|sshpass -p ?|mysql [^\n]{0,60}-p)"
     r"[\"']?(?P<value>[^\s\"'$<{]{5,200})"
 )
 _BLOB = re.compile(r"(?<![A-Za-z0-9+/=_.-])[A-Za-z0-9+/_-]{20,400}={0,2}(?![A-Za-z0-9+/_-])")
 _NEAR = re.compile(
-    r"凭证|凭据|密钥|秘钥|私钥|密码|口令|令牌|secret|credential|api[ _-]?key|access[ _-]?key|\btoken\b|password|"
+    r"凭证|凭据|密钥|秘钥|私钥|密码|口令|令牌|secret|credential|api[ _-]?key|access[ _-]?key|"
+    r"\btoken\b|password|"
     r"密匙|授权码|passphrase|auth key|license key|激活码|恢复码|recovery code|helper key|助记"
 )
-_NOT_NEAR = re.compile(r"\bid[\"'\s:=]{1,6}$|hash|sha|md5|commit|digest|摘要|哈希|public|公钥|checksum|url|http|/$")
+_NOT_NEAR = re.compile(
+    r"\bid[\"'\s:=]{1,6}$|hash|sha|md5|commit|digest|摘要|哈希|public|公钥|checksum|url|http|/$"
+)
 
 
 def find_logins(folded: Folded) -> Iterator[Span]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from mnemic.longterm.sensitive.fold import Folded
 
@@ -16,6 +17,7 @@ _RUN = re.compile(r"\d+(?:[ \-.·_/:]{1,3}\d+)*")
 _GROUP = re.compile(r"\d+")
 _ENDS = re.compile(r"[\s\"'“”「」(){}\[\],.;:!?。，；：！？、#*|<>=-]+")
 _MAX_GROUPS = 19
+_MARGIN = 64
 _CROWD = 40
 """More groups than this are a table of figures: only stretches that begin with four digits count."""
 
@@ -66,9 +68,7 @@ def _run(text: str, spans: list[tuple[int, int]]) -> Run:
     return Run(
         digits="".join(text[start:end] for start, end in spans),
         groups=tuple(end - start for start, end in spans),
-        separators=tuple(
-            text[left[1] : right[0]] for left, right in zip(spans, spans[1:], strict=False)
-        ),
+        separators=tuple(text[left[1] : right[0]] for left, right in pairwise(spans)),
         start=spans[0][0],
         end=spans[-1][1],
     )
@@ -86,6 +86,8 @@ def after(folded: Folded, end: int, width: int) -> str:
 
 def stands_alone(folded: Folded, start: int, end: int) -> bool:
     """Tell whether the whole text is this number, punctuation aside: nothing says it is harmless."""
+    if start > _MARGIN or len(folded.text) - end > _MARGIN:
+        return False
     return not _ENDS.sub("", folded.text[:start]) and not _ENDS.sub("", folded.text[end:])
 
 

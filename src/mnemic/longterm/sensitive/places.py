@@ -15,11 +15,18 @@ from mnemic.longterm.sensitive.numbers import after, before, stands_alone
 
 _DEGREES = r"-?\d{1,3}\.\d{4,15}"
 _PRECISE = re.compile(r"\d\.\d{3}")
-_JOIN = r"[°\s]{0,3}(?:[NSEWnsew北南东西]\b)?[\s\"',，、;；/|:：)(=和&]{0,6}(?:and |lng|lon|long|longitude|经度|纬度|东经|西经|北纬|南纬|e\b|w\b)?[\s\"',:：=是为a-z]{0,12}"
+_JOIN = (
+    r"[°\s]{0,3}(?:[NSEWnsew北南东西]\b)?[\s\"',，、;；/|:：)(=和&]{0,6}(?:and |lng|lon|long|"
+    r"longitude|经度|纬度|"
+    r"东经|西经|北纬|南纬|e\b|w\b)?[\s\"',:：=是为a-z]{0,12}"
+)
 _PAIR = re.compile(rf"(?<![\d.])(?P<a>{_DEGREES}){_JOIN}(?P<b>{_DEGREES})(?![\d.]*\d)", re.I)
 _WORDS = re.compile(
     r"坐标|经度|纬度|北纬|南纬|东经|西经|经纬|定位|gps|location|coordinat|latitude|longitude|\blat\b|\blng\b|"
-    r"\blon\b|geo:|maps?[/.]|/@|\bhome\b|live at|位置|座標|緯度|经緯|我家|住在|住的|lat\"|lng\"|[ns] ?$"
+    r"\blon\b|geo:|maps?[/.]|/@|\bhome\b|live at|位置|房子|老家|宿舍|小区|地方|地点|地址|住址|停车|"
+    r"学校|公司|座標|緯度|"
+    r"经緯|我家|住在|住的|lat\"|"
+    r"lng\"|[ns] ?$"
 )
 _HEMISPHERE = re.compile(
     r"(?<![A-Za-z0-9])(?:[NSns] ?\d{1,2}\.\d{4,}°?[ ,，]{0,3}[EWew] ?\d{1,3}\.\d{4,}|"
@@ -30,17 +37,20 @@ _DMS = re.compile(
     rf"{_ARC} ?[NSEW]?(?:[ ,，、和及]{{0,3}}(?:东经|西经|北纬|南纬|[NSEW])? ?{_ARC} ?[NSEW]?)?"
 )
 _DECIMAL_MINUTES = re.compile(
-    r"\d{1,2} ?° ?\d{1,2}\.\d{3,} ?'? ?[NS][ ,，]{0,3}\d{1,3} ?° ?\d{1,2}\.\d{3,} ?'? ?[EW]"
+    r"[NS]? ?\d{1,2} ?° ?\d{1,2}\.\d{3,} ?'? ?[NS]?[ ,，]{0,3}[EW]? ?\d{1,3} ?° ?\d{1,2}\.\d{3,} ?'? ?[EW]?"
 )
 _SINGLE = re.compile(
-    rf"(?:北纬|南纬|纬度|latitude|\blat)[\"'是为:：=\s约]{{0,6}}(?P<a>{_DEGREES})[^\n]{{1,24}}?(?:东经|西经|经度|longitude|\blng|\blon)[\"'是为:：=\s约]{{0,6}}(?P<b>{_DEGREES})",
+    rf"(?:北纬|南纬|纬度|latitude|\blat)[\"'是为:：=\s约]{{0,6}}(?P<a>{_DEGREES})[^\n]"
+    rf"{{1,24}}?(?:东经|西经|经度|"
+    rf"longitude|\blng|\blon)[\"'是为:：=\s约]{{0,6}}(?P<b>{_DEGREES})",
     re.I,
 )
 _PLUS_CODE = re.compile(
     r"(?<![A-Za-z0-9])[23456789CFGHJMPQRVWX]{8}\+[23456789CFGHJMPQRVWX]{2,3}(?![A-Za-z0-9])"
 )
 _THREE_WORDS = re.compile(
-    r"(?<![/:\w])///[a-z]{3,20}\.[a-z]{3,20}\.[a-z]{3,20}(?![\w.])|what3words\.com/[a-z]{3,20}\.[a-z]{3,20}\.[a-z]{3,20}"
+    r"(?<![/:\w])///[a-z]{3,20}\.[a-z]{3,20}\.[a-z]{3,20}(?![\w.])|"
+    r"what3words\.com/[a-z]{3,20}\.[a-z]{3,20}\.[a-z]{3,20}"
 )
 
 

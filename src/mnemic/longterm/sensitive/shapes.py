@@ -16,13 +16,29 @@ _CODE_VALUE = re.compile(
     re.I,
 )
 _SYNTAX = re.compile(
-    r"^[$%@&][\w{(]|\$\{|\{\{|\{[A-Za-z_]|%\(|%[sd]\b|[<\[{(]\s?[^<>]{0,60}[>\]})]$|^<|\*{3,}|•{2,}|·{3,}|\.{3,}|…|_{4,}|\?{3,}|^#+$"
+    r"^[$%@&][\w{(]|\$\{|\{\{|\{[A-Za-z_]|%\(|%[sd]\b|[<\[{(]\s?[^<>]{0,60}[>\]})]$|^<|\*{3,}|•{2,}|"
+    r"·{3,}|\.{3,}|…|_{4,}|\?{3,}|^#+$"
 )
 _REPEATED = re.compile(r"(.)\1{4,}|[xX]{4,}|0{8,}", re.I)
 _SEQUENCE = re.compile(r"12345678|23456789|87654321|abcdefgh", re.I)
-_FILLER = frozenset(
-    ["a", "an", "the", "my", "your", "our", "his", "her", "their", "this", "that", "some", "any", "new", "old", "is", "in", "on", "to", "of", "for", "here", "there", "add", "insert", "enter", "put", "replace", "change", "changeme", "me", "with", "value", "values", "goes", "go", "string", "text", "key", "keys", "secret", "secrets", "token", "tokens", "api", "apikey", "access", "password", "passwords", "passwd", "pass", "pwd", "pw", "passphrase", "code", "auth", "authentication", "authorization", "bearer", "basic", "client", "server", "user", "username", "admin", "root", "test", "testing", "tests", "dev", "prod", "production", "example", "examples", "sample", "samples", "demo", "dummy", "fake", "mock", "foo", "bar", "baz", "qux", "foobar", "default", "placeholder", "todo", "tbd", "redacted", "hidden", "masked", "none", "null", "nil", "undefined", "true", "false", "empty", "abc", "abcd", "abcdef", "xyz", "xxx", "xxxx", "super", "very", "strong", "secure", "safe", "random", "long", "generated", "hash", "hashed", "plain", "hello", "world", "database", "db", "mysql", "postgres", "postgresql", "mongo", "mongodb", "redis", "jwt", "session", "cookie", "csrf", "refresh", "id", "app", "application", "service", "account", "name", "email", "mail", "login", "signing", "private", "public", "encryption", "encrypted", "oauth", "google", "aws", "azure", "github", "gitlab", "openai", "stripe", "slack", "twitter", "facebook", "openweathermap", "weather", "news", "map", "maps", "env", "var", "variable", "config", "setting", "settings", "mysecret", "supersecret", "secretkey", "mypassword", "mytoken", "yoursecret", "yourpassword", "yourtoken", "yourapikey", "newpassword", "oldpassword", "testpassword", "letmein", "qwerty", "welcome", "sk", "pk", "live", "not", "long", "enough", "bot", "something", "anything", "whatever", "only", "use", "must", "be", "min", "max", "length", "required", "optional", "at", "least", "and", "or", "then", "from", "get", "set", "local", "localhost", "url", "path", "file", "development", "staging", "valid", "invalid", "correct", "wrong", "existing", "current", "temporary", "temp", "initial", "actual", "real", "own", "hardcoded", "minimum", "maximum"]
-)
+_FILLER_WORDS = """
+a an the my your our his her their this that some any new old is in on to of for here there add insert
+enter put replace change changeme me with value values goes go string text key keys secret secrets token
+tokens api apikey access password passwords passwd pass pwd pw passphrase code auth authentication
+authorization bearer basic client server user username admin root test testing tests dev prod production
+example examples sample samples demo dummy fake mock foo bar baz qux foobar default placeholder todo tbd
+redacted hidden masked none null nil undefined true false empty abc abcd abcdef xyz xxx xxxx super very
+strong secure safe random long generated hash hashed plain hello world database db mysql postgres
+postgresql mongo mongodb redis jwt session cookie csrf refresh id app application service account name
+email mail login signing private public encryption encrypted oauth google aws azure github gitlab openai
+stripe slack twitter facebook openweathermap weather news map maps env var variable config setting
+settings mysecret supersecret secretkey mypassword mytoken yoursecret yourpassword yourtoken yourapikey
+newpassword oldpassword testpassword letmein qwerty welcome sk pk live not long enough bot something
+anything whatever only use must be min max length required optional at least and or then from get set
+local localhost url path file development staging valid invalid correct wrong existing current temporary
+temp initial actual real own hardcoded minimum maximum
+"""
+_FILLER = frozenset(_FILLER_WORDS.split())
 _PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _LEET = str.maketrans("@0$3", "aose")
 
@@ -48,7 +64,11 @@ def is_blank_form(value: str) -> bool:
     return bool(
         _SYNTAX.search(value)
         or _CODE_VALUE.match(value)
-        or re.search(r"your|example|placeholder|redacted|insert|change_?me|_here\b", value, re.I)
+        or re.search(
+            r"your|example|placeholder|redacted|insert|change_?me|#[a-z_]+_masked|_here\b",
+            value,
+            re.I,
+        )
     )
 
 

@@ -138,19 +138,29 @@ create unique index extraction_log_turn on extraction_log (scope_key, session_id
 do $$
 declare
     service name := current_setting('mnemic.service_role');
-    personal text[] := array['app_user', 'data_key', 'session', 'message', 'memory_item',
-                             'item_usage', 'verification', 'extraction_log'];
+    -- each table with personal data, and what the service does with it (rows that hang on others go by cascade)
+    personal text[][] := array[
+        ['app_user', 'select, insert'],
+        ['data_key', 'select, insert'],
+        ['session', 'select, insert, update (last_active_at, last_seq, extracted_seq)'],
+        ['message', 'select, insert'],
+        ['memory_item', 'select, insert, update, delete'],
+        ['item_usage', 'select, insert, update (last_used_at, use_count)'],
+        ['verification', 'select, insert, update (reason, question_enc, asked_at, answered_at, answer)'],
+        ['extraction_log', 'select, insert']];
+    entry text[];
     own text := '(scope_key = any ((select string_to_array(current_setting(''mnemic.scopes'', true), '',''))::text[])'
                 ' or starts_with(scope_key, (select nullif(current_setting(''mnemic.sessions'', true), ''''))))';
     name text;
 begin
-    foreach name in array personal loop
+    foreach entry slice 1 in array personal loop
+        name := entry[1];
         execute format('alter table %I enable row level security', name);
         execute format('alter table %I force row level security', name);
         execute format('create policy maintenance on %I to %I using (true) with check (true)',
                        name, current_user);
         execute format('create policy own_scopes on %I to %I using %s with check %s', name, service, own, own);
-        execute format('grant select, insert, update, delete on %I to %I', name, service);
+        execute format('grant %s on %I to %I', entry[2], name, service);
     end loop;
     execute format('grant usage on schema %I to %I', current_schema(), service);
     execute format('grant select, insert on embedding_model to %I', service);

@@ -1,4 +1,4 @@
--- Users and their data keys.
+-- The deployment's key of keys; users and their data keys.
 
 -- name: current_key
 select key_id, wrapped, kek_id
@@ -14,3 +14,21 @@ on conflict (scope_key) do nothing
 insert into data_key (scope_key, key_id, wrapped, kek_id)
 values (%(scope_key)s, %(key_id)s, %(wrapped)s, %(kek_id)s)
 on conflict (scope_key) where retired_at is null do nothing
+
+-- name: add_deployment
+insert into deployment (id)
+values (%(id)s)
+on conflict (only_row) do nothing
+
+-- name: deployment
+select id, kek_id, kek_check
+from deployment
+
+-- name: deployment_for_update
+select id, kek_id, kek_check
+from deployment
+for update
+
+-- name: bind_deployment
+update deployment
+set kek_id = %(kek_id)s, kek_check = %(kek_check)s

@@ -27,15 +27,14 @@ left join deployment d using (model_id)
 order by m.model_id
 
 -- name: service_login
-select r.rolname, r.rolsuper or r.rolbypassrls as powerful,
-       exists (select from pg_class c where c.relowner = r.oid
-               and c.relnamespace = to_regnamespace(%(schema)s)) as owner
-from pg_roles r
-where r.rolname = current_user
-
--- name: deployment
-select id, kek_id, kek_check
-from deployment
+select exists (select from pg_roles p where (p.rolsuper or p.rolbypassrls)
+               and pg_has_role(current_user, p.oid, 'member'))
+       or exists (select from pg_class c
+                  where c.relnamespace = n.oid and pg_has_role(current_user, c.relowner, 'member')) as powerful,
+       exists (select from pg_class c
+               where c.relnamespace = n.oid and c.relname = 'schema_migration') as prepared,
+       coalesce(has_schema_privilege(n.oid, 'usage'), false) as admitted
+from (select to_regnamespace(quote_ident(%(schema)s)) as oid) n
 
 -- name: applied
 select number, sha256

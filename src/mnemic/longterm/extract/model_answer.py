@@ -117,7 +117,7 @@ AGAIN: Mapping[str, str] = {
 UNSTATED_CONFIDENCE = 0.75
 """For an item whose confidence is missing: low enough that its user is asked."""
 MAX_CHARS = 200_000
-MAX_OPENINGS = 200
+MAX_UNCLOSED = 20
 
 _TAGS = r"(?:think|thinking|thought|thoughts|reasoning|reflection|analysis)"
 _THINKING = re.compile(rf"\s*<({_TAGS})>.*?</\1>", re.DOTALL | re.IGNORECASE)
@@ -192,22 +192,16 @@ def json_values(text: str) -> list[object]:
         raise Malformed("too long")
     text = _without_thinking(text)
     values: list[object] = []
-    at = 0
-    for _ in range(MAX_OPENINGS):
-        opening = _opening(text, at)
-        if opening is None:
-            break
+    at = unclosed = 0
+    while (opening := _opening(text, at)) is not None:
         end = _closing(text, opening)
         value = None if end is None else _loads(text[opening:end])
-        if end is not None and value is not None:
+        if value is not None:
             values.append(value)
-            at = end
-        elif _JSON_START.match(text, opening):
+        elif _JSON_START.match(text, opening) or unclosed == MAX_UNCLOSED:
             raise Malformed("cut off or broken")
-        else:  # a bracket of the prose
-            at = opening + 1
-    else:
-        raise Malformed("too many brackets")
+        unclosed += end is None
+        at = opening + 1 if end is None else end  # what is in a bracket of the prose is prose
     if not values:
         raise Malformed("no JSON")
     return values

@@ -1,0 +1,112 @@
+"""How do verdicts, hits and items look, as JSON and for people?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from mnemic.cli.output import Output, plain, verdict_text
+from mnemic.model import Hit, MemoryItem, Verdict
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+_LABEL = 15
+
+
+def verdict_json(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict as the command line and the service show it."""
+    value = plain(verdict)
+    return {"verdict": value.pop("outcome"), **value}
+
+
+def verdict_lines(verdict: Verdict, other: MemoryItem | None = None) -> list[Text]:
+    """Return a verdict for people; ``other`` is the item that it is ``of``."""
+    from rich.text import Text
+
+    head = verdict_text(verdict.outcome)
+    for part in (verdict.id, verdict.reason, verdict.message):
+        if part:
+            head.append(f"  {part}", style="not bold default")
+    lines = [head]
+    if other is not None:
+        label = "instead of" if verdict.outcome == "superseded" else "known as"
+        lines.append(Text(f"  {label} {other.id}: {other.content}"))
+    if verdict.removed:
+        lines.append(Text(f"  taken out: {', '.join(verdict.removed).replace('_', ' ')}"))
+    if verdict.masked and verdict.outcome != "rejected":
+        lines.append(Text(f"  masked: {', '.join(verdict.masked).replace('_', ' ')}"))
+    if verdict.question:
+        lines.append(Text(f"  {verdict.question}"))
+        lines.append(Text(f"  mnemic verify confirm {verdict.id}   or: deny"))
+    return lines
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    """Return a hit as the command line and the service show it."""
+    item = hit.item
+    return {
+        "id": str(item.id),
+        "content": item.content,
+        "memory_type": item.memory_type,
+        "scope": item.scope,
+        "score": round(hit.score, 4),
+        "parts": {name: round(value, 4) for name, value in plain(hit.parts).items()},
+        "arms": {"cosine": hit.cosine, "words": round(hit.words, 4), "matched": list(hit.matched)},
+        "valid_from": item.valid_from.isoformat(),
+        "valid_to": item.valid_to and item.valid_to.isoformat(),
+        "status": item.status,
+        "source": item.source,
+        "source_id": item.source_id,
+    }
+
+
+def show_hits(hits: Sequence[Hit], out: Output) -> None:
+    """Print hits for people, each with the parts of its score."""
+    from rich.text import Text
+
+    if not hits:
+        out.line("No hits.")
+    for hit in hits:
+        item = hit.item
+        head = Text(f"{hit.score:.2f}", style="bold")
+        kind = f"{item.memory_type:<10}  {item.scope:<7}  {day(item.valid_from)}"
+        head.append(f"  {kind}  {item.id}", style="not bold dim")
+        if item.status != "active":
+            head.append(f"  {item.status}", style="not bold magenta")
+        parts = hit.parts
+        out.record(
+            head,
+            hit.content,
+            f"similarity {parts.similarity:.2f}, confidence {parts.confidence:.2f},"
+            f" scope {parts.scope:.2f}",
+        )
+
+
+def show_items(items: Sequence[MemoryItem], out: Output) -> None:
+    """Print a list of items for people."""
+    from rich.text import Text
+
+    for item in items:
+        head = Text(str(item.id), style="dim")
+        kind = f"  {item.memory_type:<10}  {item.status:<10}  {day(item.valid_from)}"
+        head.append(kind, style="not dim default")
+        out.record(head, item.content)
+
+
+def show_item(item: MemoryItem, out: Output) -> None:
+    """Print every field of an item that says something, a field a line."""
+    from rich.text import Text
+
+    for name, value in plain(item).items():
+        if value in (None, [], {}, ""):
+            continue
+        text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        body = text.replace("\n", "\n" + " " * _LABEL)
+        out.line(Text(f"{name:<{_LABEL}}", style="dim") + Text(body, style="not dim"), hang=_LABEL)
+
+
+def day(time: datetime) -> str:
+    """Return the date of a time on this machine's calendar."""
+    return time.astimezone().strftime("%Y-%m-%d")

@@ -1,0 +1,136 @@
+"""Is every word accounted for, and if not: is what differs one value of one thing?"""
+
+from __future__ import annotations
+
+from mnemic.longterm.judge.cases import Case, heads, sections
+from mnemic.longterm.judge.labels import Judgement, different, newer, same
+from mnemic.longterm.judge.lexicon import lexicon
+from mnemic.longterm.judge.reading import Reading
+from mnemic.longterm.judge.resources import word_set
+from mnemic.longterm.judge.tokens import Token
+
+__all__ = ["accounted_for", "translated", "value_changed"]
+
+_ALIKE, _UNLIKE = 0.88, 0.4
+_CHOSEN = frozenset({"prefer", "favourite"})
+
+
+def accounted_for(case: Case) -> Judgement | None:
+    """Nothing left on one side or on both."""
+    diff = case.diff
+    more_first = bool(diff.left_first or diff.extra_first)
+    more_second = bool(diff.left_second or diff.extra_second)
+    if diff.clashes or (more_first and more_second) or not (diff.shared or diff.agreed):
+        return None
+    if case.quotes_differ:
+        return newer("quoted_value_changed")
+    if more_second:
+        missing = _verb_missing(case)
+        return different("tells_of_it", False) if missing else newer("restated_with_more")
+    if "was" in case.second.flags - case.first.flags and not case.second.flags & {"now", "change"}:
+        return newer("now_past", sure=False)
+    return same("part_of") if more_first else _same_order(case)
+
+
+def _verb_missing(case: Case) -> bool:
+    """Whether the second only speaks of something in the first: I have a dog, my dog fears thunder."""
+    lists = lexicon()
+    verbs = {t.key for t in case.first.tokens if lists.tagged(t.key, "verb")}
+    own = {key for key in verbs if not lists.tagged(key, "linking")} - case.second.keys
+    return bool(own) and len(case.anchors) < 2
+
+
+def _same_order(case: Case) -> Judgement:
+    """Same words: only who does what, or what comes before what, can still be turned round."""
+    if _compared(case.first) != _compared(case.second) or _clauses_differ(case):
+        return newer("order_turned", sure=False)
+    if "ongoing" in case.first.flags - case.second.flags and "perfect" in case.second.flags:
+        return newer("finished", sure=False)
+    return same("same_content")
+
+
+def _compared(reading: Reading) -> frozenset[tuple[str, str]]:
+    """Return what stands after "than", "over" or (with an ordered verb) "to"."""
+    than, to = word_set("than"), frozenset({"to", "给", "向"})
+    roles = than | to if reading.keys & word_set("ordered") else than
+    return frozenset((t.role, t.key) for t in reading.tokens if t.role in roles)
+
+
+def _clauses_differ(case: Case) -> bool:
+    """Whether two clauses have swapped their words (Anna writes, Ben reviews)."""
+    common = frozenset(t.key for t in case.diff.shared) - {"work"}
+    one, two = _clauses(case.first, common), _clauses(case.second, common)
+    kinds = {t.key: "name" if t.name else t.section for t in case.diff.shared}
+    telling = [part for part in one if len({kinds.get(key, key) for key in part}) > 1]
+    return len(telling) > 1 and len(one) == len(two) and set(one) != set(two)
+
+
+def _clauses(reading: Reading, common: frozenset[str]) -> list[frozenset[str]]:
+    parts: dict[int, set[str]] = {}
+    for token in reading.tokens:
+        if token.key in common:
+            parts.setdefault(reading.clause(token.start), set()).add(token.key)
+    for mark in reading.marks:
+        parts.setdefault(reading.clause(mark.start), set()).add(f"{mark.kind}:{mark.value}")
+    return [frozenset(part) for part in parts.values()]
+
+
+def translated(case: Case) -> Judgement | None:
+    """Two languages, words on both sides that the lists lack, and the encoder finds them alike."""
+    diff = case.diff
+    if diff.clashes or diff.extra_first or diff.extra_second or not case.anchors:
+        return None
+    sides = (diff.left_first, diff.left_second)
+    strange = all(len(side) <= 2 and any(not t.known for t in side) for side in sides)
+    crossing = case.first.is_han != case.second.is_han
+    if crossing and strange and (case.similarity or 0.0) >= _ALIKE:
+        return same("translated", sure=False)
+    return None
+
+
+def value_changed(case: Case) -> Judgement | None:
+    """One thing, one attribute, another value."""
+    more = case.diff.left_second or case.diff.extra_second
+    if case.changed and more and case.anchors and not case.other_head:
+        return newer("value_changed")
+    if not case.left:
+        return None
+    if case.other_head:
+        return None if case.changed and case.same_kind else different("other_subject")
+    if case.changed and case.same_kind:
+        return newer("value_changed", sure=False)
+    single = case.verbs("one") - {"set"}
+    if not single and ("called" in case.first.keys) != ("called" in case.second.keys):
+        return different("other_attribute", sure=False)
+    if "now" in case.second.flags and case.anchors:
+        return newer("value_changed", sure=False)
+    return _other_verb(case, single) or _replaced(case, single)
+
+
+def _other_verb(case: Case, single: frozenset[str]) -> Judgement | None:
+    """Likes add up, and another verb tells another thing."""
+    one, two = _has_verb(case.diff.left_first), _has_verb(case.diff.left_second)
+    if case.verbs("many") and not single & _CHOSEN:
+        return different("adds_up")
+    if one and two:
+        return different("other_event")
+    return different("other_attribute", sure=False) if one != two and not single else None
+
+
+def _replaced(case: Case, single: frozenset[str]) -> Judgement | None:
+    one, two = case.diff.left_first, case.diff.left_second
+    head = bool(heads(case.diff.shared)) or case.first.subject != "me"
+    if case.same_kind and (single or head):
+        return newer("value_changed")
+    if len(one) > 3 or len(two) > 3 or (sections(one) and sections(two)):
+        return None
+    extra = case.diff.extra_first or case.diff.extra_second
+    unlike = case.similarity is not None and case.similarity < _UNLIKE
+    if (head and not extra and not unlike) or single & (_CHOSEN | {"called"}):
+        return newer("value_changed", sure=False)
+    return None
+
+
+def _has_verb(tokens: tuple[Token, ...]) -> bool:
+    lists = lexicon()
+    return any(lists.tagged(token.key, "verb") for token in tokens)

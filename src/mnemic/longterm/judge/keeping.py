@@ -1,0 +1,117 @@
+"""When do both texts stay true because they speak of different things?
+
+Each rule looks at one way of being about something else (person, setting, direction, key, numbered
+thing, time) and answers None when it does not apply.
+"""
+
+from __future__ import annotations
+
+from mnemic.longterm.judge.cases import Case
+from mnemic.longterm.judge.labels import Judgement, different, newer
+from mnemic.longterm.judge.lexicon import lexicon
+from mnemic.longterm.judge.marks import Mark
+from mnemic.longterm.judge.reading import Reading
+from mnemic.longterm.judge.resources import word_set
+from mnemic.longterm.judge.tokens import Token
+
+__all__ = [
+    "adds_up",
+    "other_direction",
+    "other_item",
+    "other_key",
+    "other_person",
+    "other_scope",
+    "other_time",
+]
+
+_ANYBODY = frozenset({"he", "she", "they", "partner", "family"})
+
+
+def other_person(case: Case) -> Judgement | None:
+    """My mother and my father; but "I cook, my wife washes up" can be turned round."""
+    one, two = case.first.subject, case.second.subject
+    if one == two or _ANYBODY & {*one.split("/"), *two.split("/")}:
+        return None
+    both = case.first.people == case.second.people and len(case.first.people) > 1
+    rest = (*case.diff.left_first, *case.diff.left_second)
+    if both and not case.diff.clashes and all(token.section == "person" for token in rest):
+        return newer("order_turned", sure=False)
+    return different("other_person")
+
+
+def other_scope(case: Case) -> Judgement | None:
+    """test / production, import / export: a setting named on both sides, not the same one."""
+    lists = lexicon()
+    for token in case.diff.left_first:
+        rival = next((t for t in case.diff.left_second if t.section == token.section), None)
+        if rival and lists.tagged(token.key, "scope") and not _is_value(case, token, rival):
+            return different("other_scope")
+    return None
+
+
+def _is_value(case: Case, token: Token, rival: Token) -> bool:
+    """Whether a setting is all that differs and is what the texts state: it moved."""
+    sizes = len(case.diff.left_first), len(case.diff.left_second), len(case.diff.clashes)
+    stated = token.tail and rival.tail and token.section != "env"
+    return sizes == (1, 1, 0) and (case.changed or stated)
+
+
+def other_direction(case: Case) -> Judgement | None:
+    """From A to B is not from B to A, and who lends is not who borrows."""
+    to, start = word_set("to"), word_set("from")
+    roles = {token.key: token.role for token in case.second.tokens}
+    for token in case.diff.shared:
+        one, two = token.role, roles.get(token.key, "")
+        if (one in start and two in to) or (one in to and two in start):
+            return different("other_direction")
+    ordered = case.first.keys & case.second.keys & (word_set("ordered") | {"called"})
+    if ordered and (case.left or case.diff.clashes) and _zones_swapped(case):
+        return different("other_direction", sure=False)
+    return None
+
+
+def _zones_swapped(case: Case) -> bool:
+    zones = {token.key: token.tail for token in case.second.tokens}
+    things = (token for token in case.diff.shared if not token.known)
+    return any(token.tail != zones.get(token.key, token.tail) for token in things)
+
+
+def other_key(case: Case) -> Judgement | None:
+    """Two quoted keys are two settings."""
+    one = {words for words, start in case.first.quoted if start < case.first.pivot}
+    two = {words for words, start in case.second.quoted if start < case.second.pivot}
+    return different("other_key") if one - two and two - one else None
+
+
+def other_item(case: Case) -> Judgement | None:
+    """Room 12 and room 21: the number names the thing spoken of."""
+    items = (pair for pair in case.diff.clashes if pair[0].is_item and pair[1].is_item)
+    if any(not _both_values(case, one, two) for one, two in items):
+        return different("other_item")
+    return None
+
+
+def _both_values(case: Case, one: Mark, two: Mark) -> bool:
+    return case.first.in_tail(one) and case.second.in_tail(two)
+
+
+def other_time(case: Case) -> Judgement | None:
+    """What was true in 2020 stays true whatever holds now."""
+    one, two = _bounded(case.first), _bounded(case.second)
+    dates = any(pair[0].kind == "date" for pair in case.diff.clashes)
+    differs = bool(case.diff.left_first or case.diff.left_second or case.diff.clashes)
+    if (differs and one != two) or (one and two and dates):
+        return different("other_time")
+    return None
+
+
+def _bounded(reading: Reading) -> bool:
+    current = reading.flags & {"change", "now", "end"}
+    year = any(m.kind == "date" and m.value[0] and m.value[1] is None for m in reading.marks)
+    return not current and ("past" in reading.flags or year)
+
+
+def adds_up(case: Case) -> Judgement | None:
+    """Also: the second stands beside the first."""
+    beside = "also" in case.second.flags and not case.changed and "now" not in case.second.flags
+    return different("adds_up") if beside and case.diff.left_second else None

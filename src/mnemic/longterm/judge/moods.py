@@ -1,0 +1,63 @@
+"""Is a statement a plan, a change, an end, something past - and where does its verb stand?"""
+
+from __future__ import annotations
+
+import re
+
+from mnemic.longterm.judge.marks import Mark
+from mnemic.longterm.judge.resources import word_set
+from mnemic.longterm.judge.words import Word
+
+__all__ = ["flags_of", "verb_at"]
+
+_MOODS = frozenset({"change", "end", "plan"})
+_SPEAKERS = frozenset({"i", "we", "user", "the user"})
+_NO_VERB = 1_000_000
+_SIMPLE = r"(?<!have )(?<!has )(?<!'ve )\b"
+_TENSES = {
+    "past": re.compile(_SIMPLE + r"(?:worked|lived|studied)\b"),
+    "was": re.compile(_SIMPLE + r"(?:had|worked|lived|studied|(?:was|were) an?)\b"),
+    "ongoing": re.compile(r"(?:\b(?:am|are|is)|'re|'m) \w+ing\b|正在"),
+    "perfect": re.compile(
+        r"(?:\b(?:have|has)|'ve|'s) (?:(?:just|already|now|finally) )?\w+(?:ed|en)\b|已经|已"
+    ),
+}
+
+
+def flags_of(words: list[Word], text: str) -> frozenset[str]:
+    """Return the flags of the words (change, end, plan, soon, done, past, now, also) and tenses."""
+    flags = {flag for word in words if word.entry for flag in word.entry.flags}
+    if _follows_event(words):
+        flags -= {"past", "now"}
+    return frozenset(flags | {flag for flag, tense in _TENSES.items() if tense.search(text)})
+
+
+def _follows_event(words: list[Word]) -> bool:
+    """Whether 之前 or 以前 stands after an event (开会之前) rather than for the past."""
+    for before, word in zip(words, words[1:], strict=False):
+        if word.text in ("之前", "以前"):
+            return not before.stop and (before.entry is None or bool(before.entry.concepts))
+    return False
+
+
+def verb_at(words: list[Word], marks: list[Mark]) -> int:
+    """Return where the verb (or, without one, the value) starts; past any end when there is none."""
+    copula = next((word.start for word in words if word.text in word_set("copulas")), None)
+    before = (word for word in words if copula is not None and word.start < copula)
+    if copula is not None and not any(word.text in _SPEAKERS for word in before):
+        return copula
+    items = [mark.start for mark in marks if mark.is_item]
+    for word in words:
+        end = word.start + len(word.text)
+        # In "run 41" and "test 5" the word is a noun, whatever else it may be.
+        if _is_verb(word) and not any(end <= item <= end + 4 for item in items):
+            return word.start
+    spots = [mark.start for mark in marks if not mark.is_item]
+    spots += [word.start for word in words if word.entry and word.entry.section == "period"]
+    return min((spot for spot in spots if spot > 0), default=_NO_VERB)
+
+
+def _is_verb(word: Word) -> bool:
+    if word.text in _SPEAKERS or word.text in word_set("pivots"):
+        return True
+    return word.entry is not None and ("verb" in word.entry.tags or bool(word.entry.flags & _MOODS))

@@ -1,0 +1,154 @@
+"""When does the second text take the place of the first?
+
+Corrections, plans carried out, negations, ends, states with one value at a time, changed amounts. Each
+rule answers None when it does not apply.
+"""
+
+from __future__ import annotations
+
+from mnemic.longterm.judge.cases import Case, heads, sections
+from mnemic.longterm.judge.labels import Judgement, different, newer
+from mnemic.longterm.judge.lexicon import lexicon
+from mnemic.longterm.judge.reading import Reading
+from mnemic.longterm.judge.tokens import Token
+
+__all__ = [
+    "amount_changed",
+    "corrected",
+    "ended",
+    "kind_denied",
+    "plan_and_fact",
+    "slot_filled",
+    "turned_round",
+]
+
+_FEELINGS = frozenset({"like", "eat", "drink", "have"})
+_LIKING = frozenset({"like"})
+
+
+def corrected(case: Case) -> Judgement | None:
+    """X, not Y: the second names the value of the first only to deny it."""
+    denied = {t.key for t in case.second.tokens if t.sign < 0}
+    kept = {t.key for t in case.second.tokens if t.sign > 0}
+    values = (t for t in case.first.tokens if t.section not in ("axis", "additive"))
+    stated = {t.key for t in values if t.sign > 0}
+    if (denied & stated) - kept and case.diff.left_second and not heads(case.diff.left_first):
+        return newer("corrected")
+    return None
+
+
+def plan_and_fact(case: Case) -> Judgement | None:
+    """A plan never ends a fact; a fact ends the plan for the same thing."""
+    one, two = _planned(case.first), _planned(case.second)
+    moved = any(pair[0].kind in ("date", "time", "weekday") for pair in case.diff.clashes)
+    if one == two or (moved and not case.left):
+        return None
+    if two:
+        gone = "end" in case.second.flags and case.anchors
+        return None if gone else different("plan_not_fact")
+    if case.slot is not None or (case.anchors and not case.left and not case.diff.clashes):
+        return newer("plan_done")
+    verbs = ("additive", "exclusive", "linking")
+    things = {t.key for t in case.diff.shared if t.section not in verbs} - {"project"}
+    if things and case.second.flags & {"done", "end"}:
+        return newer("plan_done", sure=False)
+    return None
+
+
+def _planned(reading: Reading) -> bool:
+    soon = "soon" in reading.flags and "me" in reading.people
+    return ("plan" in reading.flags or soon) and "done" not in reading.flags
+
+
+def kind_denied(case: Case) -> Judgement | None:
+    """No longer fruit: no longer apples."""
+    lists = lexicon()
+    turned = bool(case.diff.flipped & _FEELINGS)
+    for token in case.second.tokens:
+        members = [t for t in case.first.tokens if t.sign > 0 and lists.covers(token.key, t.key)]
+        if members and (token.sign < 0 or turned):
+            return newer("kind_denied")
+    return None
+
+
+def turned_round(case: Case) -> Judgement | None:
+    """The same said with the opposite sign."""
+    flipped = case.diff.flipped
+    odd = _odd(case.diff.left_first) != _odd(case.diff.left_second)
+    if not flipped:
+        return _one_denied(case) if odd and case.anchors else None
+    if case.other_head:
+        return different("other_subject")
+    liking = flipped <= _LIKING
+    about = case.anchors - flipped if liking else case.anchors | flipped
+    if case.left and not case.changed and not (case.same_kind and not liking):
+        return _other_object(case, about)
+    return newer("turned_round") if about else None
+
+
+def _one_denied(case: Case) -> Judgement:
+    """Only one text denies something, and the other does not mention that."""
+    if len(case.anchors) > 2:
+        return newer("turned_round", sure=False)
+    if case.other_head:
+        return different("other_subject")
+    if case.left and "called" in case.verbs("linking"):
+        return newer("renamed")
+    if case.left and not case.changed and not case.same_kind:
+        return _other_object(case, case.anchors)
+    return newer("turned_round")
+
+
+def _other_object(case: Case, about: frozenset[str]) -> Judgement:
+    """Opposite signs, and each text names something of its own: tea liked, milk disliked."""
+    flipped = case.diff.flipped
+    few = len(case.diff.left_first) == len(case.diff.left_second) == 1
+    state = bool(case.slot and case.slot & flipped)
+    if (flipped - _LIKING or few) and (state or len(about) > 1):
+        return newer("turned_round", sure=False)
+    return different("other_object", sure=False)
+
+
+def _odd(tokens: tuple[Token, ...]) -> bool:
+    return sum(token.sign < 0 for token in tokens) % 2 == 1
+
+
+def ended(case: Case) -> Judgement | None:
+    """Sold, gave up, cancelled, no longer: what the first states has come to an end."""
+    if "end" not in case.second.flags or "end" in case.first.flags or case.other_head:
+        return None
+    if case.anchors - {"live"} or case.slot:
+        return newer("ended", sure=not case.left)
+    return None
+
+
+def slot_filled(case: Case) -> Judgement | None:
+    """One home, one job, one marital state: another value takes the place of the old one."""
+    if case.slot is None or case.other_head:
+        return None
+    if case.changed and (case.diff.left_second or case.diff.clashes):
+        return newer("slot_changed")
+    if not case.left:
+        return None
+    one, two = _aspects(case.diff.left_first), _aspects(case.diff.left_second)
+    if one and two and not one & two:
+        return different("other_attribute", sure=False)
+    return newer("slot_changed", sure=False)
+
+
+def _aspects(tokens: tuple[Token, ...]) -> frozenset[str]:
+    return sections(tokens) | {t.key for t in tokens if t.section == "axis"}
+
+
+def amount_changed(case: Case) -> Judgement | None:
+    """Another number, date, unit or version on the same thing."""
+    if not case.diff.clashes:
+        return None
+    why = f"{case.diff.clashes[0][0].kind}_changed"
+    if case.other_head:
+        return different("other_subject")
+    if not case.left or (case.changed and case.anchors):
+        return newer(why)
+    if case.anchors and case.second.flags & {"done", "perfect", "now"}:
+        return newer(why, sure=False)
+    return different("other_statement", sure=False)

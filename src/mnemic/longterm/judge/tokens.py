@@ -1,0 +1,137 @@
+"""Which concept does each word put into a statement, and is it affirmed or denied?
+
+A negation reaches the next content word of its clause, passes over light verbs (I don't eat beef denies
+the beef) and covers a list (neither meat nor fish).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from mnemic.longterm.judge.lexicon import stem
+from mnemic.longterm.judge.resources import word_set
+from mnemic.longterm.judge.words import Word
+
+__all__ = ["Setting", "Token", "tokens_of"]
+
+_PERSONAL = frozenset({"live", "work"})
+_WORK_LIGHT = frozenset({"做", "当", "任", "干"})
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One concept (or unlisted word) of a statement.
+
+    ``sign`` is -1 under a negation, ``tail`` tells that it stands after the verb, ``role`` is the
+    preposition before it, ``name`` that it is written as a name, ``known`` that the lists have it.
+    """
+
+    key: str
+    section: str
+    sign: int
+    text: str
+    start: int
+    tail: bool = False
+    role: str = ""
+    name: bool = False
+    known: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """What is known of a statement before its words: verb position, words that name its subject.
+
+    ``personal`` tells that a person acts (so that "moved to" is a home), ``job`` that a job is named.
+    """
+
+    pivot: int
+    dropped: frozenset[int]
+    personal: bool
+    job: bool
+
+
+def tokens_of(words: list[Word], setting: Setting) -> tuple[Token, ...]:
+    """Return the signed concepts of the words, in their order."""
+    scope = _Scope(setting)
+    for word in words:
+        if word.text == "、":
+            scope.joined = True
+        elif word.stop:
+            scope.close()
+        else:
+            scope.take(word)
+    scope.close()
+    return tuple(scope.tokens)
+
+
+class _Scope:
+    """How far the negation at hand reaches, word by word."""
+
+    def __init__(self, setting: Setting) -> None:
+        self.tokens: list[Token] = []
+        self.joined = False
+        self._setting = setting
+        self._negated, self._role, self._spread = False, "", ""
+        self._light: int | None = None
+        self._clause = 0
+
+    def close(self) -> None:
+        """End a clause: a negation that met only a light verb falls on its topic, or on the verb."""
+        if self._negated and self._light is not None:
+            self._turn(self._topic(self._light))
+        self._clause = len(self.tokens)
+        self._negated, self._role, self._light = False, "", None
+
+    def take(self, word: Word) -> None:
+        """Add one word."""
+        entry = word.entry
+        for concept, sign in entry.concepts if entry else ((stem(word.text), 1),):
+            if concept == "not":
+                self._negated, self._light = not self._negated, None
+            elif not self._skipped(word, concept):
+                self._add(word, concept, sign)
+        role = word.text.rsplit(" ", 1)[-1]
+        if role in word_set("roles"):
+            self._role = role
+        particle = entry is not None and not entry.concepts
+        self.joined = word.text in word_set("listing") or (self.joined and particle)
+
+    def _skipped(self, word: Word, concept: str) -> bool:
+        if concept == "at" or word.start in self._setting.dropped:
+            return True
+        if concept == "work" and word.text in _WORK_LIGHT and not self._setting.job:
+            return True
+        changes = word.entry is not None and "change" in word.entry.flags
+        return concept in _PERSONAL and changes and not self._setting.personal
+
+    def _add(self, word: Word, concept: str, sign: int) -> None:
+        known = word.entry is not None
+        section = word.entry.section if word.entry else ""
+        tail = word.start >= self._setting.pivot
+        at = len(self.tokens)
+        self.tokens.append(
+            Token(concept, section, sign, word.text, word.start, tail, self._role, word.name, known)
+        )
+        self._role = ""
+        if self._negated and concept in word_set("light") and sign > 0:
+            self._light = at if self._light is None else self._light
+        elif self._negated or (self.joined and _alike(section, self._spread)):
+            self._turn(at)
+            self._negated, self._light, self._spread = False, None, section
+        else:
+            self._spread = ""
+
+    def _topic(self, light: int) -> int:
+        """Return the thing a verb at the end of its clause is about (香菜我不吃), else the verb."""
+        verbal = word_set("verbal")
+        before = enumerate(self.tokens[self._clause : light], start=self._clause)
+        nouns = [i for i, token in before if token.section not in verbal and token.sign > 0]
+        return nouns[-1] if nouns else light
+
+    def _turn(self, index: int) -> None:
+        self.tokens[index] = replace(self.tokens[index], sign=-self.tokens[index].sign)
+
+
+def _alike(section: str, spread: str) -> bool:
+    """Whether two words can stand in one list, so that one "not" reaches both."""
+    return bool(section) and (section == spread or {section, spread} <= word_set("food"))

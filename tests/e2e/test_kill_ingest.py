@@ -1,0 +1,86 @@
+"""An ingest is killed at random moments: nothing is half-written, and what it said is there."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from mnemic import Actor, MemoryService
+
+MOMENTS = 50
+_STORED = re.compile(r"^(?:stored|superseded|pending)\s+([0-9a-f-]{36}) ")
+
+
+def transcript(path: Path, seed: int) -> None:
+    """Write 40 sessions of two statements each; numbers make every session's facts its own."""
+    rng = random.Random(seed)
+    with path.open("w", encoding="utf-8") as file:
+        for session in range(40):
+            number = rng.randrange(10**6)
+            for text in (
+                f"Please remember that the access code name of project {number} is Falcon{number}.",
+                f"请记住，{number}号项目的负责人是林{number}。",
+            ):
+                turn = {"role": "user", "session": f"s{seed}-{session}", "content": text}
+                file.write(json.dumps(turn, ensure_ascii=False) + "\n")
+
+
+async def test_what_was_printed_survives_sigkill(tmp_path: Path, stub_path: str) -> None:
+    seed = int(os.environ.get("MNEMIC_TEST_SEED", str(time.time_ns() % 10**6)))
+    print(f"seed {seed}: set MNEMIC_TEST_SEED to repeat")
+    rng = random.Random(seed)
+    data_dir, key_file = tmp_path / "data", tmp_path / "keys" / "test.key"
+    from stub_embedder import StubEmbedder
+
+    async with MemoryService.open(data_dir, key_file=key_file, embedder=StubEmbedder()):
+        pass  # the database is made once; what is killed are its users
+    said: set[str] = set()
+    for moment in range(MOMENTS):
+        file = tmp_path / f"{moment}.jsonl"
+        transcript(file, seed * 100 + moment)
+        said |= await asyncio.to_thread(_kill_one, file, data_dir, key_file, stub_path, rng.uniform(0.25, 1.1))
+    assert said, "no run got as far as a verdict"
+    async with MemoryService.open(data_dir, key_file=key_file, embedder=StubEmbedder()) as memory:
+        found: set[str] = set()
+        cursor = None
+        while True:
+            page = await memory.list(Actor("kim"), limit=1000, status="all", cursor=cursor)
+            for item in page.items:
+                assert item.content  # opens: sealed columns of one version belong together
+                found.add(str(item.id))
+            if (cursor := page.cursor) is None:
+                break
+        assert said <= found
+        questions = {str(q.item.id) for q in await memory.questions(Actor("kim"), limit=10_000)}
+        pending = await memory.list(Actor("kim"), status="pending", limit=1000)
+        assert {str(item.id) for item in pending.items} == questions
+
+
+def _kill_one(file: Path, data_dir: Path, key_file: Path, stub_path: str, after: float) -> set[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "stub_ingest", str(file)],
+        stdout=subprocess.PIPE,
+        env=os.environ
+        | {
+            "PYTHONPATH": stub_path,
+            "MNEMIC_DATA_DIR": str(data_dir),
+            "MNEMIC_KEY_FILE": str(key_file),
+            "MNEMIC_USER": "kim",
+        },
+        text=True,
+    )
+    try:
+        time.sleep(after)
+        process.send_signal(signal.SIGKILL)
+        out, _ = process.communicate(timeout=30)
+    finally:
+        process.kill()
+    return {match[1] for line in out.splitlines() if (match := _STORED.match(line))}
