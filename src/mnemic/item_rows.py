@@ -81,7 +81,7 @@ def metadata_text(metadata: Mapping[str, object]) -> str | None:
         raise InvalidInput("metadata_not_json", "Metadata must be an object with text keys.")
     try:
         text = json.dumps(dict(metadata), ensure_ascii=True, allow_nan=False)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         raise InvalidInput("metadata_not_json", "Metadata must be plain JSON values.") from None
     if len(text) > MAX_METADATA:
         raise InvalidInput(

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Self
 
 from mnemic.chat import ChatModel, OpenAIChat
@@ -15,6 +15,7 @@ from mnemic.embedding.protocol import Embedder
 from mnemic.embedding.registry import register
 from mnemic.errors import InvalidInput
 from mnemic.keys import KeyProvider
+from mnemic.longterm.changes import UNCHANGED, Changes, Unchanged
 from mnemic.longterm.draft import Draft
 from mnemic.longterm.gate import Decision, Limits, screen
 from mnemic.longterm.items import Deletion, Items, Page, Question
@@ -35,10 +36,12 @@ class _Parts:
     deployment: Deployment
     writer: Writer
     items: Items
+    changes: Changes
     passes: Passes
     search: Search
     usage: UsageMarks
     sessions: MessageLog
+    loop: asyncio.AbstractEventLoop
 
 
 class MemoryService:
@@ -94,6 +97,8 @@ class MemoryService:
         return cls(settings, embedder=embedder, chat_model=chat_model, key_provider=key_provider)
 
     async def __aenter__(self) -> Self:
+        if self._running is not None:
+            raise InvalidInput("service_already_open", "This service is open: make another one.")
         deployment = await Deployment.start(self.settings, self._key_provider)
         try:
             self._running = await self._compose(deployment)
@@ -102,16 +107,13 @@ class MemoryService:
             raise
         return self
 
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    async def __aexit__(self, *exc: object) -> None:
         await self.close()
 
     async def close(self) -> None:
         """Write what is still buffered, close connections, leave the embedded server; idempotent."""
+        if self._running is not None:
+            _require_same_loop(self._running.loop)
         parts, self._running = self._running, None
         if parts is not None:
             try:
@@ -140,14 +142,17 @@ class MemoryService:
         database, keys = deployment.database, deployment.keys
         writer = Writer(database, keys, model, limits, chat)
         usage = UsageMarks(database)
+        items = Items(writer)
         return _Parts(
             deployment,
             writer,
-            Items(writer),
+            items,
+            Changes(writer, items),
             Passes(writer, settings.max_extractions, chat),
             Search(database, keys, model, usage),
             usage,
             MessageLog(database, keys),
+            asyncio.get_running_loop(),
         )
 
     def _configured_embedder(self) -> Embedder:
@@ -190,6 +195,7 @@ class MemoryService:
                 "service_not_open",
                 "Enter the service first: async with MemoryService.open() as memory.",
             )
+        _require_same_loop(self._running.loop)
         return self._running
 
     @property
@@ -241,7 +247,9 @@ class MemoryService:
         return verdict
 
     async def add_many(self, actor: Actor, drafts: Sequence[Draft]) -> list[Verdict]:
-        """Ask the gate to remember many texts; one verdict each, in order."""
+        """Ask the gate to remember many texts; one verdict each, in order. See ``Writer.add``."""
+        if actor.session is not None and any(draft.source == "ai" for draft in drafts):
+            await self._parts.passes.admit_ai_write(actor)
         return await self._parts.writer.add(actor, drafts)
 
     async def update(
@@ -252,12 +260,12 @@ class MemoryService:
         content: str | None = None,
         memory_type: MemoryType | None = None,
         confidence: float | None = None,
-        valid_to: datetime | None = None,
+        valid_to: datetime | Unchanged | None = UNCHANGED,
         metadata: Mapping[str, object] | None = None,
         expected_version: int | None = None,
     ) -> Verdict:
-        """Write a new version of an item through the gate; see ``Items.update``."""
-        return await self._parts.items.update(
+        """Write a new version of an item through the gate; see ``Changes.update``."""
+        return await self._parts.changes.update(
             actor,
             item_id,
             content=content,
@@ -270,11 +278,11 @@ class MemoryService:
 
     async def confirm(self, actor: Actor, item_id: object) -> Verdict:
         """Make a pending item active, by its user's word."""
-        return await self._parts.items.confirm(actor, item_id)
+        return await self._parts.changes.confirm(actor, item_id)
 
     async def deny(self, actor: Actor, item_id: object) -> Verdict:
         """Remove a pending item, by its user's word."""
-        return await self._parts.items.deny(actor, item_id)
+        return await self._parts.changes.deny(actor, item_id)
 
     async def delete(self, actor: Actor, item_id: object, *, dry_run: bool = False) -> Deletion:
         """Remove an item with the earlier versions behind it."""
@@ -374,3 +382,16 @@ class MemoryService:
     def format_memories_for_prompt(self, hits: Sequence[Hit], budget_tokens: int = 800) -> str:
         """Return hits as the text block that ``build_context`` makes of them."""
         return format_hits(hits, budget_tokens)
+
+
+def _require_same_loop(loop: asyncio.AbstractEventLoop) -> None:
+    """Connections belong to the event loop that opened them; elsewhere they would hang."""
+    try:
+        running = asyncio.get_running_loop()
+    except RuntimeError:
+        return  # a property, read from plain code
+    if running is not loop:
+        raise InvalidInput(
+            "service_of_another_loop",
+            "This service was opened in another event loop: open one here, or use SyncMemoryService.",
+        )

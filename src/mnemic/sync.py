@@ -18,29 +18,76 @@ from mnemic.service import MemoryService
 
 
 class _Loop:
-    """An event loop in a daemon thread."""
+    """An event loop in a daemon thread, which a forgotten close does not keep alive."""
 
     def __init__(self) -> None:
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, name="mnemic-sync", daemon=True)
-        self._thread.start()
+        self._guard = threading.Lock()
+        self._running: asyncio.AbstractEventLoop | None = None
+        self._thread: threading.Thread | None = None
 
-    def _run(self) -> None:
-        asyncio.set_event_loop(self._loop)
-        self._loop.run_forever()
+    def start(self) -> None:
+        with self._guard:
+            if self._running is not None:
+                raise InvalidInput(
+                    "service_already_open", "This service is open: make another one."
+                )
+            self._running = asyncio.new_event_loop()
+            self._thread = threading.Thread(
+                target=_run, args=(self._running,), name="mnemic-sync", daemon=True
+            )
+            self._thread.start()
 
     def wait(self, work: Coroutine[Any, Any, Any]) -> Any:
-        if threading.current_thread() is self._thread:
+        """Run a coroutine in the loop and return its result; safe from many threads."""
+        try:
+            with self._guard:
+                future = asyncio.run_coroutine_threadsafe(work, self._usable())
+        except InvalidInput:
             work.close()
+            raise
+        return future.result()
+
+    def stop(self) -> None:
+        """End the thread; idempotent."""
+        with self._guard:
+            loop, self._running = self._running, None
+        if loop is not None and self._thread is not None:
+            loop.call_soon_threadsafe(loop.stop)
+            self._thread.join()
+
+    @property
+    def running(self) -> bool:
+        return self._running is not None
+
+    def _usable(self) -> asyncio.AbstractEventLoop:
+        if self._running is None:
+            raise InvalidInput(
+                "service_not_open",
+                "Enter the service first: with SyncMemoryService.open() as memory.",
+            )
+        if threading.current_thread() is self._thread:
             raise InvalidInput(
                 "sync_call_inside_loop", "Inside the event loop use MemoryService and await."
             )
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+        return self._running
 
-    def stop(self) -> None:
-        self._loop.call_soon_threadsafe(self._loop.stop)
-        self._thread.join()
-        self._loop.close()
+
+def _run(loop: asyncio.AbstractEventLoop) -> None:
+    asyncio.set_event_loop(loop)
+    try:
+        loop.run_forever()
+        loop.run_until_complete(_rest())
+    finally:
+        loop.close()
+
+
+async def _rest() -> None:
+    """Let what still waits end before the loop closes: a caller in another thread hears of it."""
+    tasks = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    await asyncio.get_running_loop().shutdown_default_executor()
 
 
 class _Blocking:
@@ -51,6 +98,8 @@ class _Blocking:
         self._loop = loop
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
         value = getattr(self._part, name)
         if inspect.iscoroutinefunction(value):
 
@@ -63,7 +112,10 @@ class _Blocking:
 
 
 class SyncMemoryService(_Blocking):
-    """MemoryService with the same methods, blocking: ``with SyncMemoryService.open() as memory``."""
+    """MemoryService with the same methods, blocking: ``with SyncMemoryService.open() as memory``.
+
+    Safe to use from many threads, and from code that runs in an event loop of its own (which it blocks).
+    """
 
     def __init__(self, service: MemoryService) -> None:
         super().__init__(service, _Loop())
@@ -76,9 +128,15 @@ class SyncMemoryService(_Blocking):
     @property
     def sessions(self) -> Any:
         """The message log, blocking."""
-        return _Blocking(self._part.sessions, self._loop)
+        return _Blocking(self._loop.wait(_read(self._part, "sessions")), self._loop)
+
+    @property
+    def key_file(self) -> Any:
+        """Where the key-encryption key lies; see MemoryService.key_file."""
+        return self._loop.wait(_read(self._part, "key_file"))
 
     def __enter__(self) -> Self:
+        self._loop.start()
         try:
             self._loop.wait(self._part.__aenter__())
         except BaseException:
@@ -90,6 +148,14 @@ class SyncMemoryService(_Blocking):
         self.close()
 
     def close(self) -> None:
-        """Close the service and end its thread."""
-        self._loop.wait(self._part.close())
-        self._loop.stop()
+        """Close the service and end its thread; idempotent."""
+        if not self._loop.running:
+            return
+        try:
+            self._loop.wait(self._part.close())
+        finally:
+            self._loop.stop()
+
+
+async def _read(part: Any, name: str) -> Any:
+    return getattr(part, name)

@@ -97,7 +97,7 @@ def test_pf_021_a_pronoun_is_replaced_by_the_person_it_means() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "Here is what I remember about you:\n- You are a vegetarian\n- You live in Cork\n- We decided to use Go",
+        "Here is what I remember:\n- You are a vegetarian\n- You live in Cork\n- We decided to use Go",
         "From my memory: you booked train 4471, reference KD-5510, and you prefer aisle seats.",
         "根据记忆：\n- 用户喜欢普洱茶\n- 已订好 G7321 次，订单号 E82K4\n- 用户住在宁波",
         "<memory>I prefer tabs. My name is Ann. Booking confirmed, reference QX-2231.</memory> Hello again!",

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from mnemic.cli.options import DONE, REFUSED, Common, command
+from mnemic.cli.options import BACK_IT_UP, DONE, REFUSED, Common, command
 from mnemic.errors import ConfigurationError
 
 Script = Annotated[bool, typer.Option("--script", help="Only print the SQL for an administrator.")]
@@ -47,7 +47,7 @@ async def init(common: Common, script: Script = False) -> int:
     common.out.result(
         {"ready": True, "schema": settings.db_schema, "key_file": key_file},
         f"The schema {settings.db_schema} is ready.",
-        f"The key lies in {key_file}: back it up, away from the data. Without it nothing can be read.",
+        f"The key lies in {key_file}. {BACK_IT_UP}",
     )
     return DONE
 

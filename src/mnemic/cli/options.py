@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import getpass
 import inspect
-from collections.abc import Callable, Coroutine
+import time
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
@@ -26,6 +28,8 @@ if TYPE_CHECKING:
     from mnemic.settings import Settings
 
 DONE, REFUSED, USAGE, INTERRUPTED = 0, 1, 2, 130
+BACK_IT_UP = "Back it up, away from the data. Without it nothing can be read."
+_CLOCK_GRAIN = 0.05  # a file system's clock may lag behind by some milliseconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +54,17 @@ class Common:
 
         return Settings.read(data_dir=self.data_dir, database_url=self.database_url)
 
-    def open(self) -> MemoryService:
-        """The service that the options name."""
+    @asynccontextmanager
+    async def open(self) -> AsyncIterator[MemoryService]:
+        """The service that the options name; says where the key lies when it has just been made."""
         from mnemic.service import MemoryService
 
-        return MemoryService.open(settings=self.settings())
+        started = time.time()
+        async with MemoryService.open(settings=self.settings()) as memory:
+            key_file = memory.key_file
+            if key_file is not None and key_file.stat().st_mtime > started - _CLOCK_GRAIN:
+                self.out.note(f"A new key was made: {key_file}. {BACK_IT_UP}")
+            yield memory
 
 
 Command = Callable[..., Coroutine[Any, Any, int]]

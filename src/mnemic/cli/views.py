@@ -40,6 +40,8 @@ def verdict_lines(verdict: Verdict, other: MemoryItem | None = None) -> list[Tex
     if verdict.question:
         lines.append(Text(f"  {verdict.question}"))
         lines.append(Text(f"  mnemic verify confirm {verdict.id}   or: deny"))
+    if verdict.reason == "instruction_like":
+        lines.append(Text("  it reads like an instruction, so it is never used: edit or deny it"))
     return lines
 
 

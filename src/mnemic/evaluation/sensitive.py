@@ -46,7 +46,8 @@ def score(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
     """Return recall and false-positive rate (0 to 1, null where no row says) by category and "all".
 
     A sensitive row is caught by a finding of any category; any finding on a clean row is a false alarm,
-    counted under "all" and under the category the row is near.
+    counted under "all" and under the category the row is near. "secret" sums up the rows of that label:
+    passwords, keys and tokens.
     """
     tallies: dict[str, _Tally] = {"all": _Tally()}
     for row in rows:
@@ -54,7 +55,8 @@ def score(rows: Iterable[dict[str, Any]]) -> dict[str, Any]:
         if categories is None:
             continue
         found = bool(find_sensitive(row["text"]))
-        for name in ("all", *sorted(categories)):
+        group = {"secret"} if row["label"] == "secret" else set()
+        for name in ("all", *sorted(categories | group)):
             _count(tallies.setdefault(name, _Tally()), row["label"] == "clean", found)
     return {"kind": "sensitive", "by": {name: tallies[name].report() for name in sorted(tallies)}}
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from mnemic.checks import aware, one_of
 from mnemic.errors import InvalidInput
 from mnemic.item_rows import metadata_text
 from mnemic.model import MEMORY_TYPES, SCOPES, SOURCES, MemoryType, Scope, Source
+from mnemic.text import normalise
+
+MAX_SOURCE_ID = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,11 +33,14 @@ class Draft:
 
 
 def checked(draft: Draft) -> Draft:
-    """Return the draft when every part of it can be meant.
+    """Return the draft, free of characters that cannot be stored, when every part of it can be meant.
 
-    Raises InvalidInput: ``unknown_memory_type``, ``unknown_scope``, ``unknown_source``,
-    ``naive_datetime``, ``validity_reversed``, ``metadata_not_json``, ``metadata_too_large``.
+    Raises InvalidInput: ``not_a_draft``, ``unknown_memory_type``, ``unknown_scope``, ``unknown_source``,
+    ``invalid_source_id``, ``naive_datetime``, ``datetime_out_of_range``, ``validity_reversed``,
+    ``metadata_not_json``, ``metadata_too_large``.
     """
+    if not isinstance(draft, Draft):
+        raise InvalidInput("not_a_draft", "Every memory to add must be a Draft.")
     one_of(draft.memory_type, MEMORY_TYPES, "memory_type")
     one_of(draft.scope, SCOPES, "scope")
     one_of(draft.source, SOURCES, "source")
@@ -42,4 +48,32 @@ def checked(draft: Draft) -> Draft:
     if start is not None and end is not None and end <= start:
         raise InvalidInput("validity_reversed", "valid_to must be later than valid_from.")
     metadata_text(draft.metadata)
-    return draft
+    reason = None if draft.reason is None else normalise(draft.reason).text or None
+    return replace(draft, source_id=_source_id(draft.source_id), reason=reason)
+
+
+def texts_of(metadata: Mapping[str, object]) -> Iterator[str]:
+    """Yield every key and text in metadata, and each pair of them as ``key: text``."""
+    waiting: list[object] = [metadata]
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, Mapping):
+            for name, inner in value.items():
+                waiting += [name, inner]
+                if isinstance(inner, str):
+                    yield f"{name}: {inner}"
+        elif isinstance(value, list | tuple):
+            waiting += value
+
+
+def _source_id(value: object) -> str | None:
+    if value is None:
+        return None
+    cleaned = normalise(value).text if isinstance(value, str) else ""
+    if not 1 <= len(cleaned) <= MAX_SOURCE_ID:
+        raise InvalidInput(
+            "invalid_source_id", f"source_id is text of 1 to {MAX_SOURCE_ID} characters."
+        )
+    return cleaned

@@ -6,20 +6,29 @@ design's (section 4): normalise, confidence, sensitive, length, exact hash, near
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal
 from uuid import UUID
 
+from mnemic.checks import share
 from mnemic.errors import InvalidInput
 from mnemic.longterm.instructions import instruction_like
 from mnemic.longterm.judge import Judgement
+from mnemic.longterm.judge.reading import read
+from mnemic.longterm.judge.sentences import LONG
 from mnemic.longterm.sensitive import DEFAULT_CATEGORIES, find_sensitive, mask
 from mnemic.model import Verdict
 from mnemic.text import normalise, reading_length
 
 Judge = Callable[[str, str, float | None], Judgement]
+
+DISTANT = 0.5
+"""Calibrated similarity from which a statement that announces a change may retire another."""
+_CERTAIN = frozenset({"slot_changed", "kind_denied"})
+"""Reasons of the judge that hold however different the wording: one employer, a kind and its members."""
+OLDER = "older_than_known"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +57,26 @@ class Screened:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A stored text that may be the same, or older."""
+    """A stored text that may be the same, or older, or newer, with the time since when it is true."""
 
     id: UUID
     text: str
     similarity: float
+    valid_from: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """What the neighbours say: ``duplicate_of`` one, or a new row that supersedes some."""
+    """What the neighbours say: ``duplicate_of`` one, or a new row that supersedes some.
+
+    ``superseded_by`` is set for a text that arrives late: what is known since ``until`` replaced it.
+    """
 
     duplicate_of: UUID | None = None
     supersedes: tuple[UUID, ...] = ()
     why: str | None = None
+    superseded_by: UUID | None = None
+    until: datetime | None = None
 
 
 def screen(content: object, confidence: object, limits: Limits, user: str) -> Screened | Verdict:
@@ -72,7 +87,7 @@ def screen(content: object, confidence: object, limits: Limits, user: str) -> Sc
     """
     if not isinstance(content, str):
         raise InvalidInput("content_not_text", "The content of a memory must be text.")
-    trust = checked_confidence(confidence)
+    trust = share(confidence, "confidence")
     if len(content) > 8 * limits.max_length:
         return _too_long(limits)  # no pattern runs over a text that cannot pass anyway
     normalised = normalise(content)
@@ -93,32 +108,68 @@ def screen(content: object, confidence: object, limits: Limits, user: str) -> Sc
     return Screened(text, trust, _pending(text, trust, limits), normalised.removed, masked)
 
 
-def decide(text: str, neighbours: Sequence[Neighbour], judge: Judge, threshold: float) -> Decision:
-    """Judge the neighbours at or above ``threshold``, most similar first.
+def decide(
+    text: str,
+    neighbours: Sequence[Neighbour],
+    judge: Judge,
+    threshold: float,
+    since: datetime | None = None,
+) -> Decision:
+    """Judge the neighbours, most similar first; ``since`` is when the text began to be true (None: now).
 
-    One that says the same makes the text a duplicate; those that say an older value are superseded.
+    One at or above ``threshold`` that says the same makes the text a duplicate. Those that say an older
+    value are superseded; one that says a value of a later time supersedes the text itself. Below the
+    threshold, from DISTANT on, only a change that is announced and certain counts.
     """
     retired: list[UUID] = []
+    later: list[tuple[datetime, UUID]] = []
     why: str | None = None
     for neighbour in sorted(neighbours, key=lambda n: -n.similarity):
-        if neighbour.similarity < threshold:
-            break
-        judgement = judge(neighbour.text, text, neighbour.similarity)
-        if judgement.label == "same":
-            return Decision(duplicate_of=neighbour.id, why=judgement.why)
-        if judgement.label == "newer":
+        late = _late(neighbour, since)
+        found = _judged(text, neighbour, judge, late, near=neighbour.similarity >= threshold)
+        if found is None:
+            continue
+        if found.label == "same":
+            return Decision(duplicate_of=neighbour.id, why=found.why)
+        if late and neighbour.valid_from is not None:
+            later.append((neighbour.valid_from, neighbour.id))
+        else:
             retired.append(neighbour.id)
-            why = why or judgement.why
+            why = why or found.why
+    if later:
+        until, by = min(later)
+        return Decision(None, tuple(retired), OLDER, by, until)
     return Decision(supersedes=tuple(retired), why=why)
 
 
-def checked_confidence(value: object) -> float:
-    """Return a share from 0 to 1. Raises InvalidInput (``confidence_out_of_range``)."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise InvalidInput("confidence_out_of_range", "Confidence must be a number from 0 to 1.")
-    if not math.isfinite(value) or not 0 <= value <= 1:
-        raise InvalidInput("confidence_out_of_range", "Confidence must be a number from 0 to 1.")
-    return float(value)
+def announces_change(text: str) -> bool:
+    """Tell whether a text says itself that something changed, ended or is not so."""
+    if len(text) > LONG:
+        return False
+    reading = read(text)
+    return bool(reading.flags & {"change", "end"}) or any(t.sign < 0 for t in reading.tokens)
+
+
+def _late(neighbour: Neighbour, since: datetime | None) -> bool:
+    return since is not None and neighbour.valid_from is not None and neighbour.valid_from > since
+
+
+def _judged(
+    text: str, neighbour: Neighbour, judge: Judge, late: bool, *, near: bool
+) -> Judgement | None:
+    """Return the judgement when it says same, or that the one of the later time replaces the other."""
+    first, second = (text, neighbour.text) if late else (neighbour.text, text)
+    if not near:
+        if neighbour.similarity < DISTANT or not announces_change(second):
+            return None
+        found = judge(first, second, neighbour.similarity)
+        certain = found.label == "newer" and found.sure and found.why in _CERTAIN
+        return found if certain else None
+    arriving = judge(neighbour.text, text, neighbour.similarity)
+    if arriving.label == "same":
+        return arriving
+    found = judge(first, second, neighbour.similarity) if late else arriving
+    return found if found.label == "newer" else None
 
 
 def _pending(text: str, confidence: float, limits: Limits) -> str | None:

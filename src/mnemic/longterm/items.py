@@ -1,30 +1,28 @@
-"""What does a user do with what is known: look, correct, confirm, deny, delete?"""
+"""What does a user find of what is known by id and by list, and what goes when it is deleted?"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 from uuid import UUID
 
 from mnemic.checks import one_of, whole
 from mnemic.cursors import decode_cursor, encode_cursor
-from mnemic.errors import Conflict, NotFound
-from mnemic.ids import new_id, parse_id
-from mnemic.item_rows import Row, at, open_item, seal_texts, search_columns
-from mnemic.longterm.draft import Draft, checked
-from mnemic.longterm.gate import decide
-from mnemic.longterm.judge import judge
-from mnemic.longterm.write import Ready, Writer, written
-from mnemic.model import MEMORY_TYPES, Actor, MemoryItem, MemoryType, Scope, Verdict
+from mnemic.errors import NotFound
+from mnemic.ids import parse_id
+from mnemic.item_rows import Row, at, open_item
+from mnemic.longterm.known import Place
+from mnemic.longterm.write import Writer
+from mnemic.model import MEMORY_TYPES, Actor, MemoryItem, MemoryType, Scope
 from mnemic.permissions import readable
 from mnemic.storage.pool import Transaction
 from mnemic.storage.statements import statements
 
 _SQL = statements("items")
 MAX_PAGE = 1000
-CONFIRMED = 0.95
+MAX_QUESTIONS = 10_000
 _STATUSES: Mapping[str, list[str]] = {
     "active": ["active"],
     "pending": ["pending"],
@@ -64,7 +62,7 @@ class Deletion:
 
 
 class Items:
-    """Reads and changes single items of one actor."""
+    """Reads, lists and deletes the items of one actor."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
@@ -74,7 +72,7 @@ class Items:
     async def get(self, actor: Actor, item_id: object) -> MemoryItem:
         """Return an item in whatever status. Raises NotFound (``item_not_found``)."""
         async with self._database.transaction(actor) as tx:
-            return open_item(*await self._fetch(tx, actor, parse_id(item_id), "get"))
+            return open_item(*await self.fetch(tx, actor, parse_id(item_id)))
 
     async def page(
         self,
@@ -92,11 +90,13 @@ class Items:
         Raises InvalidInput (``limit_out_of_range``, ``unknown_status``, ``invalid_cursor`` ...).
         """
         whole(limit, 1, MAX_PAGE, "limit")
-        before_at, before_id = decode_cursor(cursor) if cursor else (None, None)
+        before_at, before_id = (None, None) if cursor is None else decode_cursor(cursor)
         params: dict[str, Any] = {
             "scopes": readable(actor, scope),
             "statuses": _STATUSES[one_of(status, tuple(_STATUSES), "status")],
-            "memory_type": memory_type and one_of(memory_type, MEMORY_TYPES, "memory_type"),
+            "memory_type": None
+            if memory_type is None
+            else one_of(memory_type, MEMORY_TYPES, "memory_type"),
             "with_expired": status not in ("active", "pending", "current"),
             "before_at": before_at,
             "before_id": before_id,
@@ -117,32 +117,31 @@ class Items:
         """Return the chain of versions that this item belongs to, newest first."""
         wanted = parse_id(item_id)
         async with self._database.transaction(actor) as tx:
-            key = (await self._fetch(tx, actor, wanted, "get"))[0]
+            key, _ = await self.fetch(tx, actor, wanted)
             params = {"scopes": list(actor.scope_keys), "id": wanted}
             return [open_item(key, row) for row in await tx.all(_SQL["history"], params)]
 
     async def delete(self, actor: Actor, item_id: object, *, dry_run: bool = False) -> Deletion:
         """Remove an item and the earlier versions that it superseded; nothing of them stays."""
         wanted = parse_id(item_id)
-        params: dict[str, Any] = {"scopes": list(actor.scope_keys), "id": wanted}
         async with self._database.transaction(actor) as tx:
-            await self._fetch(tx, actor, wanted, "get_for_update")
-            ids = [row["id"] for row in await tx.all(_SQL["chain_ids"], params)]
-            if not dry_run:
-                await tx.run(_SQL["delete"], params | {"ids": ids})
-        return Deletion(len(ids), tuple(ids), dry_run)
+            place, _ = await self.hold(tx, actor, wanted)
+            ids = await self.remove(place, wanted, dry_run=dry_run)
+        return Deletion(len(ids), ids, dry_run)
 
     async def delete_all(self, actor: Actor, *, dry_run: bool = False) -> Deletion:
         """Remove every item of the user, those of all sessions included."""
         params = {"user_scope": actor.user_scope, "sessions": actor.session_prefix}
         async with self._database.transaction(actor) as tx:
             if not dry_run:
+                await tx.one(_SQL["lock_scope"], {"scope_key": actor.user_scope})
                 return Deletion(await tx.run(_SQL["delete_all"], params))
             row = await tx.one(_SQL["count_all"], params)
         return Deletion(row["total"] if row else 0, dry_run=True)
 
     async def questions(self, actor: Actor, *, limit: int = 100) -> list[Question]:
-        """Return what awaits the user's word, oldest first."""
+        """Return what awaits the user's word, oldest first; ``limit`` is 1 to 10,000."""
+        whole(limit, 1, MAX_QUESTIONS, "limit")
         params = {"scopes": list(actor.scope_keys), "limit": limit}
         async with self._database.transaction(actor) as tx:
             key = await self._keys.find(tx, actor)
@@ -152,144 +151,15 @@ class Items:
             for row in await tx.all(_SQL["open_questions"], params):
                 place = at(row["scope_key"], row["item_id"], "question", 1)
                 asked = key.open(row["question_enc"], place)
-                item = open_item(*await self._fetch(tx, actor, row["item_id"], "get"))
+                item = open_item(*await self.fetch(tx, actor, row["item_id"]))
                 shown = None if row["reason"] == "instruction_like" else asked
                 found.append(Question(item, row["reason"], shown, row["asked_at"]))
             return found
 
-    async def confirm(self, actor: Actor, item_id: object) -> Verdict:
-        """Make a pending item active, by its user's word; what it replaces is superseded.
-
-        Raises Conflict (``item_not_pending``) for any other item.
-        """
-        wanted = parse_id(item_id)
-        ready = await self._again(await self.get(actor, wanted))
-        async with self._database.transaction(actor) as tx:
-            key, row = await self._fetch(tx, actor, wanted, "get_for_update")
-            _require(row["status"] == "pending", "item_not_pending", "This item awaits no answer.")
-            asked = await tx.one(_SQL["question"], {"scopes": [row["scope_key"]], "id": wanted})
-            harmless = asked is None or asked["reason"] != "instruction_like"
-            _require(
-                harmless, "instruction_like", "Text that reads like an instruction stays pending."
-            )
-            await tx.one(_SQL["lock_scope"], {"scope_key": row["scope_key"]})
-            decision = await self._writer.activate(tx, key, row["scope_key"], wanted, ready)
-        return written(wanted, decision, "confirmed")
-
-    async def deny(self, actor: Actor, item_id: object) -> Verdict:
-        """Remove a pending item that its user says is not true."""
-        wanted = parse_id(item_id)
-        async with self._database.transaction(actor) as tx:
-            _, row = await self._fetch(tx, actor, wanted, "get_for_update")
-            _require(row["status"] == "pending", "item_not_pending", "This item awaits no answer.")
-            await tx.run(_SQL["delete"], {"scopes": [row["scope_key"]], "ids": [wanted]})
-        return Verdict(
-            "rejected", id=wanted, reason="denied", message="Denied by its user and removed."
-        )
-
-    async def update(
-        self,
-        actor: Actor,
-        item_id: object,
-        *,
-        content: str | None = None,
-        memory_type: MemoryType | None = None,
-        confidence: float | None = None,
-        valid_to: datetime | None = None,
-        metadata: Mapping[str, object] | None = None,
-        expected_version: int | None = None,
-    ) -> Verdict:
-        """Write a new version of an item, through the gate again; what is not named stays as it is.
-
-        The id, creation time, owner and source stay; the earlier version remains as history. Raises Conflict:
-        ``version_conflict`` when ``expected_version`` is not the current one, ``item_retired`` for an item
-        that was superseded or archived.
-        """
-        wanted = parse_id(item_id)
-        before = await self.get(actor, wanted)
-        changes = {
-            "content": content,
-            "memory_type": memory_type,
-            "confidence": confidence,
-            "valid_to": valid_to,
-            "metadata": metadata,
-        }
-        given = {name: value for name, value in changes.items() if value is not None}
-        draft = checked(replace(_as_draft(before), **given))  # type: ignore[arg-type]
-        (ready,) = await self._writer.prepare(actor, [draft])
-        if isinstance(ready, Verdict):
-            return replace(ready, id=wanted)
-        async with self._database.transaction(actor) as tx:
-            key, row = await self._fetch(tx, actor, wanted, "get_for_update")
-            expected = before.version if expected_version is None else expected_version
-            _require(row["version"] == expected, "version_conflict", "The item was changed since.")
-            _require(row["status"] in ("active", "pending"), "item_retired", "The item is retired.")
-            return await self._replace(tx, key, row, ready, open_item(key, row))
-
-    async def _replace(
-        self, tx: Transaction, key: Any, row: Row, ready: Ready, before: MemoryItem
-    ) -> Verdict:
-        scope_key, wanted, text = row["scope_key"], before.id, ready.screened.text
-        await tx.one(_SQL["lock_scope"], {"scope_key": scope_key})
-        twin = await self._writer.find_exact(tx, key, scope_key, text, besides=wanted)
-        if twin is not None:
-            return Verdict("duplicate", id=wanted, reason="exact", of=twin)
-        near = await self._writer.neighbours(tx, key, scope_key, ready.vector, besides=wanted)
-        decision = decide(text, near, judge, self._writer.limits.duplicate_threshold)
-        if decision.duplicate_of is not None and text != before.content:
-            return Verdict("duplicate", id=wanted, reason=decision.why, of=decision.duplicate_of)
-        await self._keep(tx, key, scope_key, before)
-        pending = ready.screened.pending
-        sealed = seal_texts(
-            key,
-            scope_key,
-            wanted,
-            before.version + 1,
-            content=text,
-            reason=ready.draft.reason,
-            metadata=ready.draft.metadata,
-        )
-        params = {
-            "scope_key": scope_key,
-            "id": wanted,
-            "version": before.version,
-            "memory_type": ready.draft.memory_type,
-            "confidence": ready.screened.confidence,
-            "status": "active" if pending is None else "pending",
-            "valid_to": ready.draft.valid_to,
-        }
-        found_by = search_columns(key, text, ready.vector, self._writer.model.model_id)
-        await tx.run(_SQL["replace"], params | sealed | found_by)
-        if pending is not None:
-            return await self._writer.ask_user(tx, key, scope_key, ready, wanted, pending)
-        await tx.run(_SQL["answer"], params)
-        await self._writer.retire(tx, scope_key, decision.supersedes, by=wanted)
-        return written(wanted, decision, "edited")
-
-    async def _keep(self, tx: Transaction, key: Any, scope_key: str, before: MemoryItem) -> None:
-        """Keep the version that is about to be replaced, as a retired row of its own."""
-        version_id = new_id()
-        sealed = seal_texts(
-            key,
-            scope_key,
-            version_id,
-            before.version,
-            content=before.content,
-            reason=before.reason,
-            metadata=before.metadata,
-        )
-        params = {"scope_key": scope_key, "id": before.id, "version_id": version_id}
-        await tx.run(_SQL["keep_version"], params | sealed)
-
-    async def _again(self, item: MemoryItem) -> Ready:
-        """Return what the writer needs to compare a stored item with its neighbours once more."""
-        screened = self._writer.trusted(item.content, max(item.confidence, CONFIRMED))
-        vector = await self._writer.model.vector(item.content)
-        return Ready(Draft(item.content, item.memory_type, item.scope), screened, vector)
-
-    async def _fetch(
-        self, tx: Transaction, actor: Actor, item_id: UUID, statement: str
+    async def fetch(
+        self, tx: Transaction, actor: Actor, item_id: UUID, statement: str = "get"
     ) -> tuple[Any, Row]:
+        """Return an item's row with the key that opens it. Raises NotFound (``item_not_found``)."""
         key = await self._keys.find(tx, actor)
         params = {"scopes": list(actor.scope_keys), "id": item_id}
         row = await tx.one(_SQL[statement], params) if key else None
@@ -297,21 +167,23 @@ class Items:
             raise NotFound("item_not_found", "There is no such memory item.")
         return key, row
 
+    async def hold(self, tx: Transaction, actor: Actor, item_id: UUID) -> tuple[Place, Row]:
+        """Return an item's row with its scope locked against other writers.
 
-def _as_draft(item: MemoryItem) -> Draft:
-    return Draft(
-        item.content,
-        item.memory_type,
-        item.scope,
-        item.confidence,
-        item.source,
-        valid_from=item.valid_from,
-        valid_to=item.valid_to,
-        reason=item.reason,
-        metadata=item.metadata,
-    )
+        The scope is locked before the row, as adding does it, so that no two writers wait for each other.
+        """
+        key, seen = await self.fetch(tx, actor, item_id)
+        place = Place(tx, key, seen["scope_key"])
+        await place.lock()
+        _, row = await self.fetch(tx, actor, item_id, "get_for_update")
+        return place, row
 
-
-def _require(holds: bool, code: str, message: str) -> None:
-    if not holds:
-        raise Conflict(code, f"{message} Read it again.")
+    async def remove(
+        self, place: Place, item_id: UUID, *, dry_run: bool = False
+    ) -> tuple[UUID, ...]:
+        """Remove an item with everything that it superseded, and return the ids."""
+        params: dict[str, Any] = {"scopes": [place.scope_key], "id": item_id}
+        ids = [row["id"] for row in await place.tx.all(_SQL["chain_ids"], params)]
+        if not dry_run:
+            await place.tx.run(_SQL["delete"], params | {"ids": ids})
+        return tuple(ids)

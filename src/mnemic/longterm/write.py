@@ -7,34 +7,32 @@ and a crash leaves all of it or nothing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from mnemic.chat import ChatModel
-from mnemic.crypto import DataKey
 from mnemic.embedding.registry import Model
-from mnemic.errors import EmbeddingError
+from mnemic.errors import EmbeddingError, InvalidInput
 from mnemic.ids import new_id
 from mnemic.item_rows import at, seal_texts, search_columns
 from mnemic.keys import KeyRing
-from mnemic.longterm.draft import Draft, checked
-from mnemic.longterm.gate import Decision, Judge, Limits, Neighbour, Screened, decide, screen
+from mnemic.longterm.draft import Draft, checked, texts_of
+from mnemic.longterm.gate import Decision, Limits, Screened, screen
 from mnemic.longterm.judge import Judgement, judge
 from mnemic.longterm.judge_model import ask_judge
+from mnemic.longterm.known import NO_OPINIONS, Known, Opinions, Place
 from mnemic.longterm.questions import question
 from mnemic.model import Actor, Vector, Verdict
 from mnemic.permissions import home
-from mnemic.storage.halfvec import HalfVector
-from mnemic.storage.pool import Database, Transaction
+from mnemic.storage.pool import Database
 from mnemic.storage.statements import statements
-from mnemic.text import exact_form, normalise
+from mnemic.text import normalise
 
 _SQL = statements("items")
-NEIGHBOURS = 8
 BATCH = 100
-_NOBODY = UUID(int=0)
-Opinions = Mapping[tuple[str, str], Judgement]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,18 +59,21 @@ class Writer:
         self.keys = keys
         self.model = model
         self.limits = limits
+        self.known = Known(model, limits.duplicate_threshold)
         self._chat = chat
 
     async def add(self, actor: Actor, drafts: Sequence[Draft]) -> list[Verdict]:
         """Return one verdict a draft, in order.
 
         A draft whose text gets no vector is rejected with the embedder's reason code; the others are not
-        affected. Raises InvalidInput before anything is written when any draft cannot be meant.
+        affected. Raises InvalidInput before anything is written when any draft cannot be meant. Every 100
+        drafts are one transaction: after an error the call may be repeated, what stands is a duplicate.
         """
         verdicts: list[Verdict | None] = [None] * len(drafts)
         ready: dict[str, list[tuple[int, Ready]]] = {}
-        places = [home(actor, checked(draft).scope)[0] for draft in drafts]
-        for index, result in enumerate(await self.prepare(actor, drafts)):
+        meant = [checked(draft) for draft in drafts]
+        places = [home(actor, draft.scope)[0] for draft in meant]
+        for index, result in enumerate(await self.prepare(actor, meant)):
             if isinstance(result, Verdict):
                 verdicts[index] = result
             else:
@@ -86,7 +87,7 @@ class Writer:
 
     async def prepare(self, actor: Actor, drafts: Sequence[Draft]) -> list[Ready | Verdict]:
         """Screen and embed; no database is touched."""
-        screened = [self._screen(draft, actor) for draft in drafts]
+        screened = [self.screen(actor, draft) for draft in drafts]
         passed = [(i, s) for i, s in enumerate(screened) if isinstance(s, Screened)]
         vectors = await self.model.vectors([s.text for _, s in passed])
         results: list[Ready | Verdict] = [
@@ -100,12 +101,8 @@ class Writer:
             )
         return results
 
-    @staticmethod
-    def trusted(text: str, confidence: float) -> Screened:
-        """Return a stored text as one that passed the screen, because its user vouches for it."""
-        return Screened(text, confidence)
-
-    def _screen(self, draft: Draft, actor: Actor) -> Screened | Verdict:
+    def screen(self, actor: Actor, draft: Draft) -> Screened | Verdict:
+        """Return the draft's text as it may be stored, or the verdict that refuses it."""
         result = screen(draft.content, draft.confidence, self.limits, actor.user)
         if isinstance(result, Screened) and draft.metadata:
             return self._screen_metadata(draft, actor, result)
@@ -113,134 +110,86 @@ class Writer:
 
     def _screen_metadata(self, draft: Draft, actor: Actor, result: Screened) -> Screened | Verdict:
         """Refuse a secret that hides in the metadata; there it cannot be masked."""
-        text = "\n".join(_strings(draft.metadata))
+        text = "\n".join(texts_of(draft.metadata))
         refusing = replace(self.limits, on_sensitive="refuse", min_length=0, max_length=16_384)
         verdict = screen(text or "-", 1.0, refusing, actor.user)
         return verdict if isinstance(verdict, Verdict) else result
 
-    async def _write(self, actor: Actor, scope_key: str, items: Sequence[Ready]) -> list[Verdict]:
-        opinions = await self._ask_model(actor, scope_key, items) if self._chat else {}
-        async with self.database.transaction(actor) as tx:
-            key = await self.keys.obtain(tx, actor)
-            await tx.one(_SQL["lock_scope"], {"scope_key": scope_key})
-            return [await self._place(tx, key, actor, scope_key, item, opinions) for item in items]
-
-    async def _place(
-        self,
-        tx: Transaction,
-        key: DataKey,
-        actor: Actor,
-        scope_key: str,
-        item: Ready,
-        opinions: Opinions,
-    ) -> Verdict:
-        text, pending = item.screened.text, item.screened.pending
-        twin = await self.find_exact(tx, key, scope_key, text)
-        if twin is not None:
-            return await self._duplicate(tx, key, actor, scope_key, item, twin, "exact")
-        found = await self.neighbours(tx, key, scope_key, item.vector)
-        decision = decide(text, found, _judge_with(opinions), self.limits.duplicate_threshold)
-        if decision.duplicate_of is not None:
-            return await self._duplicate(
-                tx, key, actor, scope_key, item, decision.duplicate_of, decision.why or "same"
-            )
-        new = await self._insert(tx, key, actor, scope_key, item)
-        if pending is not None:
-            return await self.ask_user(tx, key, scope_key, item, new, pending)
-        await self.retire(tx, scope_key, decision.supersedes, by=new, draft=item.draft)
-        return _stored(item.screened, new, decision)
-
-    async def find_exact(
-        self, tx: Transaction, key: DataKey, scope_key: str, text: str, besides: UUID = _NOBODY
-    ) -> UUID | None:
-        """Return the item that holds this very text, if any; an expired one makes room."""
-        params = {
-            "scope_key": scope_key,
-            "content_mac": key.mac(exact_form(text)),
-            "except_id": besides,
-        }
-        twin = await tx.one(_SQL["exact"], params)
-        if twin is None:
-            return None
-        if twin["expired"]:
-            await tx.run(_SQL["archive"], {"scope_key": scope_key, "id": twin["id"]})
-            return None
-        found: UUID = twin["id"]
-        return found
-
-    async def neighbours(
-        self,
-        tx: Transaction,
-        key: DataKey,
-        scope_key: str,
-        vector: Vector,
-        besides: UUID = _NOBODY,
-    ) -> list[Neighbour]:
-        """Return the stored texts nearest to a vector, with calibrated similarity."""
-        params = {
-            "scope_key": scope_key,
-            "embedding": HalfVector(vector),
-            "model_id": self.model.model_id,
-            "except_id": besides,
-            "limit": NEIGHBOURS,
-        }
-        rows = await tx.all(_SQL["neighbours"], params)
-        near = [(row, self.model.curve(row["cosine"])) for row in rows]
-        return [
-            Neighbour(
-                row["id"],
-                key.open(row["content_enc"], at(scope_key, row["id"], "content", row["version"])),
-                similarity,
-            )
-            for row, similarity in near
-            if similarity >= self.limits.duplicate_threshold
-        ]
-
     async def compare(self, actor: Actor, content: str, scope_key: str) -> Decision:
         """Return what the gate would decide about a text beside what is known; nothing is written."""
+        if not isinstance(content, str):
+            raise InvalidInput("content_not_text", "The content of a memory must be text.")
         text = normalise(content).text
         vector = await self.model.vector(text)
         async with self.database.transaction(actor) as tx:
             key = await self.keys.find(tx, actor)
             if key is None:
                 return Decision()
-            twin = await self.find_exact(tx, key, scope_key, text)
-            if twin is not None:
-                return Decision(duplicate_of=twin, why="exact")
-            found = await self.neighbours(tx, key, scope_key, vector)
-        return decide(text, found, judge, self.limits.duplicate_threshold)
+            place = Place(tx, key, scope_key)
+            twin = await self.known.twin(place, text)
+            if twin is not None and not twin.expired:
+                return Decision(duplicate_of=twin.id, why="exact")
+            return await self.known.decide(place, text, vector)
 
-    async def retire(
-        self,
-        tx: Transaction,
-        scope_key: str,
-        ids: Sequence[UUID],
-        *,
-        by: UUID,
-        draft: Draft | None = None,
+    async def _write(self, actor: Actor, scope_key: str, items: Sequence[Ready]) -> list[Verdict]:
+        opinions = await self._ask_model(actor, scope_key, items) if self._chat else NO_OPINIONS
+        async with self.database.transaction(actor) as tx:
+            place = Place(tx, await self.keys.obtain(tx, actor), scope_key)
+            await place.lock()
+            return [await self._place(place, actor, item, opinions) for item in items]
+
+    async def _place(self, place: Place, actor: Actor, item: Ready, opinions: Opinions) -> Verdict:
+        text, pending, since = item.screened.text, item.screened.pending, item.draft.valid_from
+        twin = await self.known.twin(place, text, since)
+        if twin is not None and not twin.expired:
+            return await self._duplicate(place, item, twin.id, "exact")
+        decision = await self.known.decide(place, text, item.vector, since=since, opinions=opinions)
+        if decision.duplicate_of is not None:
+            return await self._duplicate(place, item, decision.duplicate_of, decision.why or "same")
+        if twin is not None:
+            await self.make_room(place, twin.id)
+        new = await self._insert(place, actor, item)
+        if pending is not None:
+            return await self.ask_user(place, item.screened, new, pending)
+        await self.settle(place, new, decision, since)
+        return replace(
+            written(new, decision, decision.why),
+            removed=item.screened.removed,
+            masked=item.screened.masked,
+        )
+
+    async def make_room(self, place: Place, expired: UUID) -> None:
+        """Put an expired item into the archive, so that its text may be stored anew."""
+        await place.tx.run(_SQL["archive"], {"scope_key": place.scope_key, "id": expired})
+
+    async def settle(
+        self, place: Place, item_id: UUID, decision: Decision, since: datetime | None = None
     ) -> None:
-        """Mark items superseded by another one."""
-        if ids:
-            since = draft.valid_from if draft else None
-            params = {"scope_key": scope_key, "ids": list(ids), "by": by, "since": since}
-            await tx.run(_SQL["supersede"], params)
+        """Let an active item replace what is older, and be replaced by what is newer."""
+        params: dict[str, Any] = {"scope_key": place.scope_key}
+        if decision.supersedes:
+            ids = list(decision.supersedes)
+            await place.tx.run(
+                _SQL["supersede"], params | {"ids": ids, "by": item_id, "since": since}
+            )
+        if decision.superseded_by is not None:
+            late = {"ids": [item_id], "by": decision.superseded_by, "since": decision.until}
+            await place.tx.run(_SQL["supersede"], params | late)
 
-    async def _insert(
-        self, tx: Transaction, key: DataKey, actor: Actor, scope_key: str, item: Ready
-    ) -> UUID:
+    async def _insert(self, place: Place, actor: Actor, item: Ready) -> UUID:
         draft, new = item.draft, new_id()
         sealed = seal_texts(
-            key,
-            scope_key,
+            place.key,
+            place.scope_key,
             new,
             1,
             content=item.screened.text,
             reason=draft.reason,
             metadata=draft.metadata,
         )
-        found_by = search_columns(key, item.screened.text, item.vector, self.model.model_id)
+        found_by = search_columns(place.key, item.screened.text, item.vector, self.model.model_id)
         plain = {
-            "scope_key": scope_key,
+            "scope_key": place.scope_key,
             "id": new,
             "scope": draft.scope,
             "scope_id": home(actor, draft.scope)[1],
@@ -254,54 +203,56 @@ class Writer:
             "valid_from": draft.valid_from,
             "valid_to": draft.valid_to,
         }
-        await tx.run(_SQL["insert"], plain | sealed | found_by)
+        await place.tx.run(_SQL["insert"], plain | sealed | found_by)
         return new
 
-    async def ask_user(
-        self, tx: Transaction, key: DataKey, scope_key: str, item: Ready, new: UUID, why: str
-    ) -> Verdict:
-        asked = question(item.screened.text)
-        sealed = key.seal(asked, at(scope_key, new, "question", 1))
-        params = {"scope_key": scope_key, "id": new, "reason": why, "question_enc": sealed}
-        await tx.run(_SQL["ask"], params)
+    async def ask_user(self, place: Place, screened: Screened, item_id: UUID, why: str) -> Verdict:
+        """Keep the question to a pending item, and return the verdict that asks it."""
+        asked = question(screened.text)
+        sealed = place.key.seal(asked, at(place.scope_key, item_id, "question", 1))
+        params = {
+            "scope_key": place.scope_key,
+            "id": item_id,
+            "reason": why,
+            "question_enc": sealed,
+        }
+        await place.tx.run(_SQL["ask"], params)
         return Verdict(
             "pending",
-            id=new,
+            id=item_id,
             reason=why,
             question=asked if why != "instruction_like" else None,
-            removed=item.screened.removed,
-            masked=item.screened.masked,
+            removed=screened.removed,
+            masked=screened.masked,
         )
 
-    async def _duplicate(
-        self,
-        tx: Transaction,
-        key: DataKey,
-        actor: Actor,
-        scope_key: str,
-        item: Ready,
-        twin: UUID,
-        why: str,
-    ) -> Verdict:
+    async def _duplicate(self, place: Place, item: Ready, twin: UUID, why: str) -> Verdict:
         """Strengthen what stands already; a plain statement also confirms an item that was unsure."""
-        params = {"scope_key": scope_key, "id": twin, "confidence": item.screened.confidence}
-        await tx.run(_SQL["strengthen"], params)
-        await tx.run(_SQL["mark_used"], {"scope_keys": [scope_key], "ids": [twin], "uses": [1]})
-        asked = await tx.one(_SQL["question"], {"scopes": [scope_key], "id": twin})
-        if asked and asked["reason"] != "instruction_like" and item.screened.pending is None:
-            await self.activate(tx, key, scope_key, twin, item)
-        return Verdict("duplicate", reason=why, of=twin, removed=item.screened.removed)
+        screened = item.screened
+        params: dict[str, Any] = {"scope_key": place.scope_key, "id": twin}
+        await place.tx.run(_SQL["strengthen"], params | {"confidence": screened.confidence})
+        await place.tx.run(
+            _SQL["mark_used"], {"scope_keys": [place.scope_key], "ids": [twin], "uses": [1]}
+        )
+        asked = await place.tx.one(_SQL["question"], {"scopes": [place.scope_key], "id": twin})
+        if asked and asked["reason"] != "instruction_like" and screened.pending is None:
+            await self.activate(place, twin, screened, item.vector)
+        return Verdict("duplicate", reason=why, of=twin, removed=screened.removed)
 
     async def activate(
-        self, tx: Transaction, key: DataKey, scope_key: str, item_id: UUID, item: Ready
+        self, place: Place, item_id: UUID, screened: Screened, vector: Vector | None
     ) -> Decision:
         """Make a pending item active; what it replaces is superseded only now."""
-        params = {"scope_key": scope_key, "id": item_id, "confidence": item.screened.confidence}
-        await tx.run(_SQL["activate"], params)
-        await tx.run(_SQL["answer"], params)
-        found = await self.neighbours(tx, key, scope_key, item.vector, besides=item_id)
-        decision = decide(item.screened.text, found, judge, self.limits.duplicate_threshold)
-        await self.retire(tx, scope_key, decision.supersedes, by=item_id)
+        params: dict[str, Any] = {"scope_key": place.scope_key, "id": item_id}
+        row = await place.tx.one(_SQL["activate"], params | {"confidence": screened.confidence})
+        await place.tx.run(_SQL["answer"], params)
+        if row is None or vector is None:
+            return Decision()
+        since = row["valid_from"]
+        decision = await self.known.decide(
+            place, screened.text, vector, since=since, besides=item_id
+        )
+        await self.settle(place, item_id, decision, since)
         return decision
 
     async def _ask_model(
@@ -310,11 +261,12 @@ class Writer:
         """Let the chat model judge the unsure pairs before the lock is taken."""
         opinions: dict[tuple[str, str], Judgement] = {}
         async with self.database.transaction(actor) as tx:
-            key = await self.keys.obtain(tx, actor)
+            place = Place(tx, await self.keys.obtain(tx, actor), scope_key)
+            least = self.limits.duplicate_threshold
             pairs = [
                 (neighbour, item.screened.text)
                 for item in items
-                for neighbour in await self.neighbours(tx, key, scope_key, item.vector)
+                for neighbour in await self.known.neighbours(place, item.vector, least=least)
             ]
         assert self._chat is not None
         for neighbour, text in pairs:
@@ -329,15 +281,18 @@ class Writer:
 _NO_VERDICT = Verdict("rejected")
 
 
-def _stored(screened: Screened, new: UUID, decision: Decision) -> Verdict:
-    return replace(
-        written(new, decision, decision.why), removed=screened.removed, masked=screened.masked
-    )
-
-
 def written(item_id: UUID, decision: Decision, reason: str | None) -> Verdict:
-    """Return the verdict about a row that is there now, and about what it superseded."""
+    """Return the verdict about a row that is there now, what it superseded and what supersedes it."""
     old = decision.supersedes
+    if decision.superseded_by is not None:
+        return Verdict(
+            "stored",
+            id=item_id,
+            reason=decision.why,
+            of=decision.superseded_by,
+            superseded=old,
+            message="Stored as history: something newer is known already.",
+        )
     return Verdict(
         "superseded" if old else "stored",
         id=item_id,
@@ -347,26 +302,6 @@ def written(item_id: UUID, decision: Decision, reason: str | None) -> Verdict:
     )
 
 
-def _judge_with(opinions: Opinions) -> Judge:
-    def judged(first: str, second: str, similarity: float | None) -> Judgement:
-        return opinions.get((first, second)) or judge(first, second, similarity)
-
-    return judged
-
-
 def _chunks(items: Sequence[tuple[int, Ready]], size: int) -> Iterator[Sequence[tuple[int, Ready]]]:
     for start in range(0, len(items), size):
         yield items[start : start + size]
-
-
-def _strings(value: object) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, Mapping):
-        for name, inner in value.items():
-            yield from _strings([name, inner])
-            if isinstance(inner, str):
-                yield f"{name}: {inner}"
-    elif isinstance(value, list | tuple):
-        for inner in value:
-            yield from _strings(inner)

@@ -10,6 +10,7 @@ import math
 import re
 from collections.abc import Sequence
 
+from mnemic.checks import whole
 from mnemic.model import Hit, MemoryItem
 
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003134f]")
@@ -29,7 +30,11 @@ def estimate_tokens(text: str) -> int:
 
 
 def format_hits(hits: Sequence[Hit], budget_tokens: int) -> str:
-    """Return the best hits that fit ``budget_tokens`` as one block, "" when none does."""
+    """Return the best hits that fit ``budget_tokens`` (20 to 100,000) as one block, "" when none does.
+
+    Raises InvalidInput (``budget_tokens_out_of_range``).
+    """
+    whole(budget_tokens, 20, 100_000, "budget_tokens")
     left = budget_tokens - estimate_tokens(_OPEN) - estimate_tokens(_CLOSE)
     lines = []
     for hit in hits:

@@ -2,29 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from mnemic.retrieval.rank import (
-    Evidence,
-    Statistics,
-    final_score,
-    order,
-    relevance_floor,
-    similarity,
-    without_repeats,
-)
+import structlog
 
-from mnemic.checks import aware, one_of, whole
+from mnemic.checks import aware, one_of, share, whole
 from mnemic.crypto import DataKey
 from mnemic.embedding.registry import Model
 from mnemic.errors import InvalidInput
 from mnemic.item_rows import open_item
 from mnemic.keys import KeyRing
-from mnemic.lexical import query_tokens, telling
+from mnemic.lexical import query_tokens, script, telling
 from mnemic.model import (
     MEMORY_TYPES,
     SCOPE_PRIORITY,
@@ -37,6 +28,15 @@ from mnemic.model import (
 )
 from mnemic.permissions import readable
 from mnemic.retrieval.context import format_hits
+from mnemic.retrieval.rank import (
+    Evidence,
+    Statistics,
+    final_score,
+    order,
+    relevance_floor,
+    similarity,
+    without_repeats,
+)
 from mnemic.retrieval.usage import UsageMarks
 from mnemic.storage.halfvec import HalfVector
 from mnemic.storage.pool import Database
@@ -44,6 +44,7 @@ from mnemic.storage.statements import statements
 from mnemic.text import normalise
 
 _SQL = statements("retrieval")
+_LOG = structlog.get_logger("mnemic.search")
 MAX_K = 100
 MAX_QUERY = 2_000
 _CANDIDATES = 64
@@ -62,7 +63,6 @@ class Wanted:
     as_of: datetime | None
     known_at: datetime | None
     min_score: float
-    cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +127,8 @@ class Search:
                 rows = await tx.all(_SQL["search"], self._params(key, wanted, words, vector, limit))
                 hits = self._ranked(key, rows, words, wanted)
                 documents = rows[0]["documents"] if rows else 0
-                # repeats may have eaten places: ask deeper until k are found or nothing is left
-                if len(hits) >= wanted.k or len(rows) >= documents:
+                # repeats may have eaten places: ask deeper until k are found or both arms are at their end
+                if len(hits) >= wanted.k or len(rows) >= documents or len(rows) < limit:
                     return Found(hits[: wanted.k], documents)
                 limit *= 4
 
@@ -159,16 +159,24 @@ class Search:
         statistics = Statistics(
             first["documents"], first["average_tokens"], tuple(first["df"]), weights
         )
-        hits = (self._hit(key, row, words, statistics) for row in rows)
+        query_script = script(wanted.query)
+        hits = (self._hit(key, row, words, statistics, query_script) for row in rows)
         return without_repeats(order(hit for hit in hits if hit.score >= wanted.min_score))
 
-    def _hit(self, key: DataKey, row: Any, words: Sequence[str], statistics: Statistics) -> Hit:
+    def _hit(
+        self,
+        key: DataKey,
+        row: Any,
+        words: Sequence[str],
+        statistics: Statistics,
+        query_script: str,
+    ) -> Hit:
         counts = dict(zip(row["ns"] or (), row["tfs"] or (), strict=True))
         tf = tuple(counts.get(n, 0) for n in range(1, len(words) + 1))
-        found = similarity(
-            Evidence(row["cosine"], tf, row["n_tokens"]), statistics, self._model.curve
-        )
         item = open_item(key, row)
+        foreign = script(item.content) != query_script
+        evidence = Evidence(row["cosine"], tf, row["n_tokens"], foreign)
+        found = similarity(evidence, statistics, self._model.curve)
         parts = Parts(found.value, item.confidence, SCOPE_PRIORITY[item.scope])
         return Hit(
             item,
@@ -201,22 +209,17 @@ def plan(
     text = normalise(query).text
     if not text:
         raise InvalidInput("blank_query", "The query is blank: say what to look for.")
-    if (
-        not isinstance(min_score, int | float)
-        or not math.isfinite(min_score)
-        or not 0 <= min_score <= 1
-    ):
-        raise InvalidInput("min_score_out_of_range", "min_score must be a number from 0 to 1.")
+    if len(text) > MAX_QUERY:
+        _LOG.info("query cut", chars=len(text), limit=MAX_QUERY)
     return Wanted(
         text[:MAX_QUERY],
         whole(k, 1, MAX_K, "k"),
         tuple(readable(actor, scope)),
         _statuses(as_of, known_at, include_pending),
-        memory_type and one_of(memory_type, MEMORY_TYPES, "memory_type"),
+        None if memory_type is None else one_of(memory_type, MEMORY_TYPES, "memory_type"),
         aware(as_of, "as_of"),
         aware(known_at, "known_at"),
-        float(min_score),
-        cut=len(text) > MAX_QUERY,
+        share(min_score, "min_score"),
     )
 
 
@@ -225,7 +228,7 @@ def _statuses(
 ) -> tuple[str, ...]:
     statuses = ["active"]
     if as_of is not None or known_at is not None:
-        statuses.append("superseded")
+        statuses += ["superseded", "archived"]
     if include_pending:
         statuses.append("pending")
     return tuple(statuses)

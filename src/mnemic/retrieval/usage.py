@@ -42,7 +42,7 @@ class UsageMarks:
         """Write what was noted."""
         waiting, self._waiting = self._waiting, {}
         for actor, counter in waiting.values():
-            used = list(counter.items())
+            used = sorted(counter.items())  # one order for all, so that none waits for another
             params = {
                 "scope_keys": [scope_key for (scope_key, _), _ in used],
                 "ids": [item_id for (_, item_id), _ in used],

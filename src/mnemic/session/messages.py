@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mnemic.checks import aware, whole
+from mnemic.checks import aware, one_of, whole
 from mnemic.crypto import DataKey, place
-from mnemic.errors import InvalidInput, NotFound
+from mnemic.errors import Conflict, InvalidInput, NotFound
 from mnemic.keys import KeyRing
 from mnemic.model import ROLES, Actor, Turn
 from mnemic.storage.pool import Database, Transaction
@@ -16,6 +16,7 @@ from mnemic.text import normalise
 _SQL = statements("messages")
 MAX_CHARS = 1_000_000
 MAX_READ = 10_000
+_LAST = 2**62
 
 
 class MessageLog:
@@ -30,7 +31,8 @@ class MessageLog:
 
         Raises InvalidInput for an actor without session (``session_required``), an unknown role
         (``unknown_role``), content that is no text (``content_not_text``) or over 1,000,000 characters
-        (``message_too_long``), and a time without a zone (``naive_datetime``). Nothing is kept then.
+        (``message_too_long``), and a time without a zone (``naive_datetime``); Conflict for a session that
+        was closed (``session_closed``). Nothing is kept then.
         """
         checked = [_checked(turn) for turn in turns]
         ids = session_ids(actor)
@@ -40,7 +42,8 @@ class MessageLog:
             key = await self._keys.obtain(tx, actor)
             await tx.run(_SQL["open_session"], ids)
             row = await tx.one(_SQL["reserve"], ids | {"count": len(checked)})
-            assert row is not None
+            if row is None:
+                raise Conflict("session_closed", "This session was closed: open another one.")
             seqs = list(range(row["last_seq"] + 1, row["last_seq"] + 1 + len(checked)))
             rows = [
                 ids
@@ -62,9 +65,13 @@ class MessageLog:
     ) -> list[Turn]:
         """Return the turns with ``after < seq <= until``, oldest first, at most ``limit`` (1 to 10,000).
 
-        Raises NotFound (``session_not_found``) for a session that has no log.
+        Raises NotFound (``session_not_found``) for a session that has no log, InvalidInput for bounds that
+        are no whole numbers from 0 (``after_out_of_range``, ``until_out_of_range``, ``limit_out_of_range``).
         """
         whole(limit, 1, MAX_READ, "limit")
+        whole(after, 0, _LAST, "after")
+        if until is not None:
+            whole(until, 0, _LAST, "until")
         async with self._database.transaction(actor) as tx:
             if await tx.one(_SQL["session_state"], session_ids(actor)) is None:
                 raise NotFound("session_not_found", "There is no such session.")
@@ -83,7 +90,7 @@ async def read_turns(
 ) -> list[Turn]:
     """Return turns inside an open transaction."""
     ids = session_ids(actor)
-    bounds = {"after": after, "until": until if until is not None else 2**62, "limit": limit}
+    bounds = {"after": after, "until": until if until is not None else _LAST, "limit": limit}
     rows = await tx.all(_SQL["read"], ids | bounds)
     return [
         Turn(
@@ -115,12 +122,15 @@ def _at(ids: dict[str, object], seq: int, column: str) -> bytes:
 
 
 def _checked(turn: Turn) -> Turn:
-    if turn.role not in ROLES:
-        raise InvalidInput("unknown_role", f"A turn's role is one of {', '.join(ROLES)}.")
+    if not isinstance(turn, Turn):
+        raise InvalidInput("not_a_turn", "Every message to append must be a Turn.")
+    one_of(turn.role, ROLES, "role")
     if not isinstance(turn.content, str):
         raise InvalidInput("content_not_text", "A turn's content must be text.")
     if len(turn.content) > MAX_CHARS:
         raise InvalidInput("message_too_long", f"A turn holds at most {MAX_CHARS:,} characters.")
+    if not (turn.speaker is None or isinstance(turn.speaker, str)):
+        raise InvalidInput("speaker_not_text", "A turn's speaker must be text.")
     created_at = aware(turn.created_at, "created_at")
     speaker = normalise(turn.speaker).text or None if turn.speaker else None
     return Turn(turn.role, normalise(turn.content).text, created_at, turn.seq, speaker)

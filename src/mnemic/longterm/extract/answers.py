@@ -102,7 +102,9 @@ def answer(asked: str, said: str, seqs: tuple[int, int]) -> Candidate | None:
     if denied is not None:
         told = re.split(r"[.!。！；;](?:\s|$)|(?<=[。！；])", view[denied.end() :])[0]
         fixed = _put_right(question, told.strip(" .!。！~，,"))
-        return fixed and Candidate(fixed, "fact", "user", STATED, "user", seqs, "guess_put_right")
+        if fixed is None:
+            return None
+        return Candidate(fixed, "fact", "user", STATED, "user", seqs, "guess_put_right")
     if _yes().match(view) is None or _refuses().search(view) or view.endswith(("?", "？")):
         return None
     meant = _confirmed(question, bool(_standing().search(view)))

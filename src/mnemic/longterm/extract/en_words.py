@@ -79,8 +79,8 @@ DECIDED = _any(
     "scrapped|landed on|committed to|are replacing|'re replacing|replaced|approved|finalised|finalized|ruled out|migrated|made the call|are keeping|'re keeping|are sticking with|'re sticking with|are ditching|'re ditching|(?:'re|are) (?:postponing|delaying|cancell?ing|rewriting|rebuilding|splitting|merging|keeping|removing|retiring|deprecating|outsourcing|freezing|cutting|pausing|launching with|shipping with)|abandoned|postponed|pushed back"
 )
 PHASE = _any(
-    "alpha|beta|closed beta|open beta|private beta|public beta|phase|stage|pilot|prototype|prototyping|discovery|planning|design|development|testing|qa|uat|staging|production|launch|launched|"
-    "live|rollout|maintenance|soft launch|feature freeze|code freeze|release candidate|sprint|milestone|mvp|preview|early access|general availability|ga|trial|migration|review|handover|"
+    "alpha|beta|closed beta|open beta|private beta|public beta|phase|stage|pilot|prototype|prototyping|discovery|planning(?= (?:phase|stage)|$)|design(?= (?:phase|stage)|$)|development|testing|qa|uat|staging|production|launch|launched|"
+    "live|rollout|maintenance|soft launch|feature freeze|code freeze|release candidate|sprint|milestone|mvp|preview|early access|general availability|ga|trial|migration|review(?= (?:phase|stage)|$)|handover|"
     "tender|procurement|construction|private preview|canary|refactor|research|on hold|paused|wind-down|kickoff|integration"
 )
 RELEASED = _any(
@@ -99,5 +99,5 @@ TONGUES = _any(
 )
 CRAFT = _any(
     "speak|read|write|code|program|play|cook|bake|draw|paint|sew|knit|crochet|drive|ride|ski|snowboard|skate|surf|sail|swim|dive|dance|sing|juggle|type|touch-type|fly|weld|solder|"
-    "debug|administer|edit videos|edit video|edit audio|photograph|understand|do|make|build|repair|fix|tune|teach|lip-read|sign|whistle|climb|fence|shoot|fish|garden|mix|produce|compose|arrange|sculpt|carve|brew|model|animate|translate|interpret|script|design|operate|wire|use|work with|handle|manage"
+    "debug|administer|edit videos|edit video|edit audio|photograph|repair|tune|teach|lip-read|whistle|climb|fence|shoot|fish|garden|mix|produce|compose|arrange|sculpt|carve|brew|model|animate|translate|interpret|script|design|operate|wire|use(?= (?-i:[A-Z])[\\w.+#-]*(?!.* now))"
 )

@@ -7,7 +7,7 @@ that silence; how clauses become contents is the work of ``statements``.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from mnemic.model import MemoryType, Scope
@@ -93,3 +93,27 @@ def compiled(pattern: str, names: Mapping[str, str]) -> re.Pattern[str]:
     for name, fragment in names.items():
         pattern = pattern.replace("{" + name + "}", fragment)
     return re.compile(pattern, re.IGNORECASE)
+
+
+Row = tuple[str, MemoryType, Scope, str, str]
+"""Name, type, scope, pattern and flags of a rule: r for ``rest``, t for ``topic``, w for ``wish``, f for
+``first``, a for ``across``, s for a soft one (confidence 0.8)."""
+
+
+def rules(table: Iterable[Row], names: Mapping[str, str]) -> tuple[Rule, ...]:
+    """Compile a table of rules; a wish that runs on to the end of its sentence may be read across it."""
+    return tuple(
+        Rule(
+            name,
+            compiled(pattern, names),
+            kind,
+            scope,
+            INFERRED if "s" in flags else STATED,
+            rest="r" in flags,
+            topic="t" in flags,
+            wish="w" in flags,
+            first="f" in flags,
+            across="a" in flags or {"w", "r"} <= set(flags),
+        )
+        for name, kind, scope, pattern, flags in table
+    )

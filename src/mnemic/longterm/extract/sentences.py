@@ -82,7 +82,7 @@ def _clause_end() -> re.Pattern[str]:
     )
     return re.compile(
         r"[,，](?!\d)|[:：](?!\d)(?!//)|[—–]+|\s-+\s|\s*[()（）]\s*"
-        rf"|\s(?=(?:and|but|so|because|though|although|plus)\s+(?:{subject})\b)"
+        rf"|\s(?=(?:and|but|so|because|though|although|plus)\s+(?:{subject})(?=[\s'])(?!\s*$))"
         rf"|(?<=[{HAN}])\s+(?=[{HAN}])|(?<=[{HAN}])(?=(?:但是|不过|所以|而且|因此)[{HAN}])",
         re.IGNORECASE,
     )

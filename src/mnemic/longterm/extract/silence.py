@@ -49,6 +49,7 @@ def _rest() -> tuple[re.Pattern[str], ...]:
         for pattern in (
             rf"\b{_EN_STRONG}\b[^.:?!\n]{{0,100}}[:：\n]",
             r"\b(?:put|turn|render|change|convert|say|write|express|give me)\b[^.:?!\n]{0,30}\b(?:in|into|to) (?:\w+ )?(?:english|german|french|spanish|italian|chinese|japanese|portuguese|dutch|korean|russian|latin|polish|arabic|hindi|swedish|greek|plain \w+|passive|past tense|one word|formal \w+|python|rust|json|sql|verse)\b[^.:?!\n]{0,20}[:：\n]",
+            r"(?m:^(?:now )?(?:in|into|to) (?:english|german|french|spanish|italian|chinese|japanese|portuguese|dutch|korean|russian|latin|welsh|polish|arabic|hindi|swedish|greek)(?:,? please)?[:：])",
             rf"\b{_EN_WEAK}\b[^.:?!\n]{{0,60}}\b{_EN_TEXT}\b[^.:?!\n]{{0,60}}[:：\n]",
             rf"\b(?:here'?s?(?: is| are)?|below is|this is|the following(?: is)?|attached is)\b[^.:?!\n]{{0,50}}\b{_EN_TEXT}\b[^.:?!\n]{{0,60}}[:：\n]",
             rf"\b(?:this|the|that|a|his|her|their|my|one|an) (?:\w+ ){{0,2}}(?:{_EN_TEXT}|readme|comment|website|web ?site|screenshot|sign|note|book|novel|song|character|narrator|hero(?:ine)?|protagonist|contract|label|issue|ticket|docs?|pdf)s?\b[^.:?!\n]{{0,40}}\b(?:says?|said|reads?|states?|goes|tells?|wrote|writes|contains?|has)\b[^.:?!\n]{{0,20}}[:：,]",

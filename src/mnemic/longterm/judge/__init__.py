@@ -5,9 +5,13 @@ numerals    number words as digits
 dates       dates, weekdays, clock times
 quantities  amounts with units, versions, numbered things
 words       words and listed phrases, in Chinese and English
-reading     subject, concepts with signs, amounts, mood
+tokens      concepts with signs
+subjects    whom it is about
+moods       plan, change, end, past
+reading     all of this for one statement
 comparing   what two readings share and where they part
-decide      the rules, in order
+keeping, retiring, accounting   the rules
+decide      their order
 sentences   what long texts do not share
 """
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mnemic.longterm.judge.cases import Case, heads, sections
+from mnemic.longterm.judge.cases import Case, aspects, heads
 from mnemic.longterm.judge.labels import Judgement, different, newer, same
 from mnemic.longterm.judge.lexicon import lexicon
 from mnemic.longterm.judge.reading import Reading
@@ -95,6 +95,8 @@ def value_changed(case: Case) -> Judgement | None:
         return newer("value_changed")
     if not case.left:
         return None
+    if case.other_head and _took_over(case):
+        return newer("value_changed", sure=False)
     if case.other_head:
         return None if case.changed and case.same_kind else different("other_subject")
     if case.changed and case.same_kind:
@@ -105,6 +107,13 @@ def value_changed(case: Case) -> Judgement | None:
     if "now" in case.second.flags and case.anchors:
         return newer("value_changed", sure=False)
     return _other_verb(case, single) or _replaced(case, single)
+
+
+def _took_over(case: Case) -> bool:
+    """Kim is the designer; Lee is the designer now."""
+    one, two = case.diff.left_first, case.diff.left_second
+    alone = _values(one) == _values(two) == 1 and not any(t.known or t.tail for t in (*one, *two))
+    return alone and "now" in case.second.flags and not case.verbs("many")
 
 
 def _other_verb(case: Case, single: frozenset[str]) -> Judgement | None:
@@ -122,13 +131,24 @@ def _replaced(case: Case, single: frozenset[str]) -> Judgement | None:
     head = bool(heads(case.diff.shared)) or case.first.subject != "me"
     if case.same_kind and (single or head):
         return newer("value_changed")
-    if len(one) > 3 or len(two) > 3 or (sections(one) and sections(two)):
+    if case.quotes_differ and case.anchors:
+        return newer("quoted_value_changed", sure=False)
+    if _values(one) > 1 or _values(two) > 1 or (aspects(one) and aspects(two)):
         return None
     extra = case.diff.extra_first or case.diff.extra_second
     unlike = case.similarity is not None and case.similarity < _UNLIKE
     if (head and not extra and not unlike) or single & (_CHOSEN | {"called"}):
         return newer("value_changed", sure=False)
     return None
+
+
+def _values(tokens: tuple[Token, ...]) -> int:
+    """Return how many things the tokens name; a name of several words is one."""
+    follows = zip(tokens, (None, *tokens), strict=False)
+    return sum(
+        before is None or token.known or before.known or bool(token.role)
+        for token, before in follows
+    )
 
 
 def _has_verb(tokens: tuple[Token, ...]) -> bool:

@@ -11,7 +11,7 @@ from mnemic.longterm.judge.reading import Reading, read
 from mnemic.longterm.judge.resources import word_set
 from mnemic.longterm.judge.tokens import Token
 
-__all__ = ["Case", "case_of", "heads", "sections"]
+__all__ = ["Case", "aspects", "case_of", "heads", "sections"]
 
 _NOT_VALUES = frozenset({"", "noun", "category", "axis", "additive", "exclusive", "linking"})
 _SLOTS = (
@@ -85,6 +85,12 @@ def heads(tokens: Iterable[Token]) -> tuple[Token, ...]:
 def sections(tokens: Iterable[Token]) -> frozenset[str]:
     """Return the value sections (fruit, city, editor ...) of some tokens."""
     return frozenset(t.section for t in tokens) - _NOT_VALUES
+
+
+def aspects(tokens: Iterable[Token]) -> frozenset[str]:
+    """Return the value sections of some tokens and the axes (open, spicy ...) they lie on."""
+    tokens = tuple(tokens)
+    return sections(tokens) | {t.key for t in tokens if t.section == "axis"}
 
 
 def _states(reading: Reading) -> frozenset[str]:

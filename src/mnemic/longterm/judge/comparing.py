@@ -31,6 +31,8 @@ _AGENTS = tuple(
         ("pay", "payment_day"),
     )
 )
+_PRONOUNS = frozenset({"he", "she", "they"})
+_WISHES = frozenset({"prefer", "like"})
 _WAY = frozenset({"work", "commute"})
 
 
@@ -83,10 +85,10 @@ def compare(first: Reading, second: Reading) -> Difference:
 def _met(first: Reading, second: Reading) -> set[Token]:
     """Return the tokens of either reading that have a counterpart in the other."""
     keys_first, keys_second = first.keys, second.keys
-    met = {t for t in first.tokens if t.key in keys_second and not _other_name(t, second)}
-    met |= {t for t in second.tokens if t.key in keys_first and not _other_name(t, first)}
-    rest = [t for t in second.tokens if t not in met]
     named = "called" in keys_first or "called" in keys_second
+    met = {t for t in first.tokens if t.key in keys_second and not _other_name(t, second, named)}
+    met |= {t for t in second.tokens if t.key in keys_first and not _other_name(t, first, named)}
+    rest = [t for t in second.tokens if t not in met]
     for token in first.tokens:
         if token in met:
             continue
@@ -97,10 +99,11 @@ def _met(first: Reading, second: Reading) -> set[Token]:
     return met
 
 
-def _other_name(token: Token, other: Reading) -> bool:
+def _other_name(token: Token, other: Reading, named: bool) -> bool:
     """Whether the other reading has only another spelling of a name (Row, Rowe)."""
     twins = [t for t in other.tokens if t.key == token.key]
-    if not token.name or not all(t.name for t in twins):
+    is_name = token.name and all(twin.name for twin in twins)
+    if not is_name and (not named or token.known):
         return False
     bare = token.text.removesuffix("'s")
     return all(t.text.removesuffix("'s") != bare for t in twins)
@@ -151,6 +154,10 @@ def _tells(token: Token, other: Reading, others_left: list[Token]) -> bool:
     rivals = [t for t in others_left if t.section == token.section and t.section]
     if lists.tagged(token.key, "weak"):
         return bool(rivals) and not lists.tagged(token.key, "linking")
+    if token.key in _PRONOUNS:
+        return False
+    if token.key in _WISHES and any(t.key in _WISHES for t in other.tokens):
+        return token.sign < 0
     if token.key in _LIGHT:
         return token.sign < 0 or (token.key == "prefer" and "me" in other.people)
     if token.key == "work" and any(t.section in ("job", "workplace") for t in other.tokens):
@@ -181,6 +188,8 @@ def _amounts(
             clashes.append((mark, rival))
             rest_first.remove(mark)
             rest_second.remove(rival)
+    if len(rest_first) == len(rest_second) == 1 and _measured(rest_first[0], rest_second[0]):
+        clashes.append((rest_first.pop(), rest_second.pop()))
     return tuple(clashes), _telling(rest_first), _telling(rest_second), agreed
 
 
@@ -197,6 +206,11 @@ def _uncounted(marks: tuple[Mark, ...], other: Reading) -> tuple[Mark, ...]:
 def _telling(marks: list[Mark]) -> tuple[Mark, ...]:
     """Leave out the 1 of "one cat", which says no more than "a cat"."""
     return tuple(m for m in marks if not (m.kind in ("count", "number") and m.value == (1.0,)))
+
+
+def _measured(first: Mark, second: Mark) -> bool:
+    """Whether two amounts can stand for one another although their units measure other things."""
+    return {first.kind, second.kind} <= {"mass", "volume", "length", "area"}
 
 
 def _comparable(first: Mark, second: Mark) -> bool:

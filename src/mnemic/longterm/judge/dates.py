@@ -41,6 +41,8 @@ _CHINESE_DAYS |= {str(i + 1): i for i in range(7)}
 _Y = r"(?P<y>(?:19|20)\d\d)"
 _M = r"(?P<m>1[0-2]|0?[1-9])"
 _D = r"(?P<d>3[01]|[12]\d|0?[1-9])"
+_NUMBERED = "线|楼|门|桌|房|柜|机|车|会议|厅|院|馆|球|店|库|仓|教室|病房|床|站|窗|储|工位|服务|节点"
+_RANKED = "floor|time|place|birthday|grade|century|street|avenue|round|edition|version"
 _DATES = tuple(
     re.compile(pattern)
     for pattern in (
@@ -52,13 +54,14 @@ _DATES = tuple(
         rf"\b{_D}(?:st|nd|rd|th)?(?: of)? (?P<n>{_NAMES})\b\.?(?:,? {_Y}\b)?",
         rf"\b(?P<n>{_NAMES})\b\.? {_D}(?:st|nd|rd|th)?\b(?![:\d])(?:,? {_Y}\b)?",
         rf"\b(?P<n>{_NAMES}) {_Y}\b",
-        rf"\b(?:in|by|until|till|since|from|this|next|last|early|late|mid|every|for|to) (?P<n>{_NAMES})\b",
+        r"\b(?:in|by|until|till|since|from|this|next|last|early|late|mid|every|for|to) "
+        rf"(?P<n>{_NAMES})\b",
         rf"\b(?P<n>{'|'.join(name for name in _MONTHS if name not in ('may', 'march'))})\b",
         rf"(?<![\d./-]){_M}/{_D}(?![\d/])",
         rf"(?<![\d./-]){_D}/{_M}(?![\d/])",
         r"(?<![\d.-])(?P<m>0[1-9]|1[0-2])-(?P<d>0[1-9]|[12]\d|3[01])(?![\d-])",
-        rf"(?<!\d)(?<!第){_D}(?:日|号(?!\d|线|楼|门|桌|房|柜|机|车|会议|厅|院|馆|球|店|库|仓|教室|病房|床|站|窗|储|工位|服务|节点))",
-        rf"\b(?:the )?{_D}(?:st|nd|rd|th)\b(?! (?:floor|time|place|birthday|grade|century|street|avenue|round|edition|version))",
+        rf"(?<!\d)(?<!第){_D}(?:日|号(?!\d|{_NUMBERED}))",
+        rf"\b(?:the )?{_D}(?:st|nd|rd|th)\b(?! (?:{_RANKED}))",
         rf"\b(?:in|since|from|until|by|during|of|year|back in) {_Y}\b",
     )
 )
@@ -72,9 +75,10 @@ _TIMES = tuple(
         rf"{_PART}的?(?<![\d.])(?P<h>1?\d|2[0-4])点(?:钟|整)?(?P<q>半|[一1]刻|[三3]刻)?"
         r"(?:(?P<mi>[0-5]?\d)分?)?(?!\d|[万倍亿])",
         r"\b(?P<h>1[0-2]|[1-9]) o'?clock(?: in the (?P<ep>morning|afternoon|evening))?",
-        r"\b(?P<rel>half past|half|quarter past|quarter to|a quarter past|a quarter to) (?P<h>1[0-2]|[1-9])\b",
+        r"\b(?P<rel>half past|half|(?:a )?quarter past|(?:a )?quarter to) (?P<h>1[0-2]|[1-9])\b",
         r"\bat (?P<h>1[0-2]|[1-9]) (?:in the|every|each) (?P<ep>morning|afternoon|evening)",
-        r"\bat (?P<h>1[0-2]|[1-9])(?=[,;!?]|\.(?!\d)|$| on\b| sharp\b| every\b| from\b| until\b| instead\b| now\b)",
+        r"\bat (?P<h>1[0-2]|[1-9])"
+        r"(?=[,;!?]|\.(?!\d)|$| (?:on|sharp|every|from|until|instead|now)\b)",
     )
 )
 _WEEKDAYS = re.compile(

@@ -52,10 +52,10 @@ def skeleton(text: str) -> str:
     Signs that carry a value (``.`` and ``-`` between digits, ``+``, ``#``, ``%``, currency) stay.
     """
     folded = re.sub(r"(?<=\d)([.,:/-])(?=\d)", r"mark\1", fold(text))
-    kept = re.sub(r"([+#%$€£¥°☀-➿🌀-🫿])|(?<!\w)-(?=\d)", _spell, folded)
+    kept = re.sub(r"([+#%$€£¥°👍👎✅❌✔✖🚫❤💔])|(?<!\w)-(?=\d)", _spell, folded)
     for mark, word in ((".", "dot"), (":", "colon"), ("/", "slash"), ("-", "dash"), (",", "")):
         kept = kept.replace("mark" + mark, word)
-    return _NOT_TEXT.sub("", kept) or folded.strip()
+    return _NOT_TEXT.sub("", kept) or "".join(folded.split())
 
 
 def _spell(match: re.Match[str]) -> str:

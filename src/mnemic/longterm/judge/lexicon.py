@@ -94,7 +94,8 @@ def lexicon() -> Lexicon:
                 continue
             entry, forms_en, forms_zh = _entry(line, section, tags)
             english |= {tuple(form.split()): entry for form in forms_en}
-            stems |= {tuple(stem(word) for word in form.split()): entry for form in forms_en}
+            if section != "particle":
+                stems |= {tuple(stem(word) for word in form.split()): entry for form in forms_en}
             chinese |= dict.fromkeys(forms_zh, entry)
             for concept, _ in entry.concepts:
                 section_of[concept] = section_of.get(concept, section)

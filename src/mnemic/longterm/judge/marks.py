@@ -14,7 +14,8 @@ class Mark:
     """One quantity, date, time or numbered thing.
 
     ``kind`` is what is measured (``duration``, ``money``, ``date``, ``time``, ``weekday``, ``count``,
-    ``item`` for a numbered thing ...), ``value`` its value in the base unit of the kind, ``start`` and ``end`` the span.
+    ``item`` for a numbered thing ...), ``value`` its value in the base unit of the kind, ``start`` and
+    ``end`` the span.
     """
 
     kind: str

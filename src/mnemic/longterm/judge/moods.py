@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from mnemic.longterm.judge.marks import Mark
 from mnemic.longterm.judge.resources import word_set
@@ -34,7 +35,7 @@ def flags_of(words: list[Word], text: str) -> frozenset[str]:
 
 def _follows_event(words: list[Word]) -> bool:
     """Whether 之前 or 以前 stands after an event (开会之前) rather than for the past."""
-    for before, word in zip(words, words[1:], strict=False):
+    for before, word in pairwise(words):
         if word.text in ("之前", "以前"):
             return not before.stop and (before.entry is None or bool(before.entry.concepts))
     return False

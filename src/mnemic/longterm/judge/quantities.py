@@ -17,9 +17,11 @@ __all__ = ["scan"]
 
 _NUMBER = re.compile(
     r"(?P<cur>[$€£¥]) ?(?P<money>\d[\d,]*(?:\.\d+)?)(?P<mm>万|k\b|m\b)?"
-    r"|(?P<v>\bv(?:ersion)? ?)?(?P<neg>(?<![\w)-])[-−]|零下|负|\bminus )?(?P<num>(?<![\d.])\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<![\d.])\d+(?:\.\d+)*)"
+    r"|(?P<v>\bv(?:ersion)? ?)?(?P<neg>(?<![\w)-])[-−]|零下|负|\bminus )?"
+    r"(?P<num>(?<![\d.])\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<![\d.])\d+(?:\.\d+)*)"
     r"(?P<mul>万|亿|千(?!克|米|瓦)|k(?=\b)|(?= thousand| million))?"
-    r"|(?P<half>半个?|half an? |half-|\ban? (?=hour|minute))(?=小时|天|年|月|公里|斤|升|hour|minute|mile|kilo|litre|year|day)"
+    r"|(?P<half>半个?|half an? |half-|\ban? (?=hour|minute))"
+    r"(?=小时|天|年|月|公里|斤|升|hour|minute|mile|kilo|litre|year|day)"
 )
 _MULTIPLIERS = {"万": 10_000.0, "亿": 1e8, "千": 1_000.0, "k": 1_000.0, "m": 1e6}
 _CURRENCIES = {"$": "usd", "€": "eur", "£": "gbp", "¥": "cny"}

@@ -6,7 +6,7 @@ rule answers None when it does not apply.
 
 from __future__ import annotations
 
-from mnemic.longterm.judge.cases import Case, heads, sections
+from mnemic.longterm.judge.cases import Case, aspects, heads
 from mnemic.longterm.judge.labels import Judgement, different, newer
 from mnemic.longterm.judge.lexicon import lexicon
 from mnemic.longterm.judge.reading import Reading
@@ -23,6 +23,7 @@ __all__ = [
 ]
 
 _FEELINGS = frozenset({"like", "eat", "drink", "have"})
+_TEMPORAL = frozenset({"date", "time", "weekday"})
 _LIKING = frozenset({"like"})
 
 
@@ -40,7 +41,7 @@ def corrected(case: Case) -> Judgement | None:
 def plan_and_fact(case: Case) -> Judgement | None:
     """A plan never ends a fact; a fact ends the plan for the same thing."""
     one, two = _planned(case.first), _planned(case.second)
-    moved = any(pair[0].kind in ("date", "time", "weekday") for pair in case.diff.clashes)
+    moved = any(pair[0].kind in _TEMPORAL for pair in case.diff.clashes)
     if one == two or (moved and not case.left):
         return None
     if two:
@@ -130,20 +131,19 @@ def slot_filled(case: Case) -> Judgement | None:
         return newer("slot_changed")
     if not case.left:
         return None
-    one, two = _aspects(case.diff.left_first), _aspects(case.diff.left_second)
+    one, two = aspects(case.diff.left_first), aspects(case.diff.left_second)
     if one and two and not one & two:
         return different("other_attribute", sure=False)
     return newer("slot_changed", sure=False)
-
-
-def _aspects(tokens: tuple[Token, ...]) -> frozenset[str]:
-    return sections(tokens) | {t.key for t in tokens if t.section == "axis"}
 
 
 def amount_changed(case: Case) -> Judgement | None:
     """Another number, date, unit or version on the same thing."""
     if not case.diff.clashes:
         return None
+    kinds = {pair[0].kind in _TEMPORAL for pair in case.diff.clashes}
+    if len(kinds) == 2 and not case.changed:
+        return different("other_event", sure=False)
     why = f"{case.diff.clashes[0][0].kind}_changed"
     if case.other_head:
         return different("other_subject")

@@ -16,11 +16,10 @@ _NOBODY = Word("", None, 0)
 
 def named_users(words: list[Word]) -> list[Word]:
     """Tell "the user table" (a thing) from "the user" (who this memory is about)."""
-    things = ("noun", "category", "device", "spot")
     users = lexicon().english[("users",)]
     return [
         replace(word, entry=users)
-        if word.text in ("user", "用户") and _section(after) in things
+        if word.text in ("user", "用户") and after.text in word_set("user_things")
         else word
         for word, after in zip(words, [*words[1:], _NOBODY], strict=False)
     ]
@@ -35,8 +34,8 @@ def subject_of(words: list[Word]) -> tuple[str, frozenset[int]]:
         if word.entry and "verb" in word.entry.tags and not (named and _means(word, "have")):
             break
         section = _section(word)
-        beside = index > 0 and content[index - 1].text in word_set("beside")
-        if section == "person" and not beside:
+        beside = any(w.text in word_set("beside") for w in content[max(0, index - 2) : index])
+        if section == "person" and not beside and word.text not in word_set("others_own"):
             return _chain(content[index : index + 4])
         if section == "me" and word.text not in word_set("possessive"):
             if not _introduces(content[index : index + 4], named):

@@ -18,7 +18,7 @@ __all__ = ["Word", "words_of"]
 
 _RUN = re.compile(
     r"(?P<zh>[㐀-鿿]+)|(?P<en>[^\W\d_㐀-鿿][\w'+#&-]*(?:\.(?!\d)[^\W\d_㐀-鿿][\w-]*)*)"
-    r"|(?P<stop>[.,;:!?。、！？；，：()\n])|(?P<quote>[\"'])"
+    r"|(?P<stop>[.,;:!?。、！？；，：()\n])|(?P<quote>[\"'])|(?P<sign>[👍👎✅❌✔✖🚫❤💔])"
 )
 _LONGEST_CHINESE = 7
 _CONTRACTED = {"'m": "", "'ve": "", "'re": "", "'ll": "will", "'d": "would", "n't": "not"}
@@ -54,7 +54,7 @@ def words_of(text: str, cased: str) -> list[Word]:
         if match["zh"]:
             found += _chinese(match["zh"], match.start(), lists)
         else:
-            found.append(Word(match.group(0), None, match.start(), stop=True))
+            found.append(Word(match.group(0), None, match.start(), stop=not match["sign"]))
     return found + _english(run, cased, lists)
 
 
@@ -67,9 +67,11 @@ def _english(run: list[tuple[str, int]], cased: str, lists: Lexicon) -> list[Wor
         for size in range(min(lists.longest_phrase, len(run) - index), 0, -1):
             span = slice(index, index + size)
             entry = lists.english.get(tuple(texts[span]))
-            if entry is None and not (size == 1 and _is_name(*run[index], index, cased)):
+            name = _is_name(*run[index], index, cased)
+            if entry is None and not (size == 1 and name):
                 entry = lists.stems.get(tuple(stems[span]))
-            if size == 1 and _is_letter(*run[index], index, cased):
+            # "prefers Go for scripts" is not "go for"; "service A" is not an article.
+            if entry and name and ((size > 1 and _says(entry)) or texts[index] == "a"):
                 entry = None
             if entry is not None:
                 found.append(Word(" ".join(texts[span]), entry, run[index][1]))
@@ -83,14 +85,13 @@ def _english(run: list[tuple[str, int]], cased: str, lists: Lexicon) -> list[Wor
 
 def _is_name(word: str, start: int, index: int, cased: str) -> bool:
     """Whether a word inside a sentence is written with a capital: its stem is no one's business."""
-    return (
-        index > 0 and cased[start : start + 1].isupper() and not cased[start : start + 2].isupper()
-    )
+    capital = cased[start : start + 1].isupper()
+    lone = len(word) == 1 and word != "i"
+    return index > 0 and capital and (lone or not cased[start : start + 2].isupper())
 
 
-def _is_letter(word: str, start: int, index: int, cased: str) -> bool:
-    """Whether a single capital names something (service A), rather than being an article or I."""
-    return index > 0 and len(word) == 1 and word != "i" and cased[start : start + 1].isupper()
+def _says(entry: Entry) -> bool:
+    return "verb" in entry.tags or not entry.concepts
 
 
 def _unlisted(word: str, start: int, cased: str, lists: Lexicon) -> list[Word]:

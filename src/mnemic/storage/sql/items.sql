@@ -4,16 +4,32 @@
 select pg_advisory_xact_lock(hashtextextended(%(scope_key)s, 0))
 
 -- name: exact
-select id, status, version, valid_to is not null and valid_to <= now() as expired
+select id, valid_to is not null and valid_to <= coalesce(%(since)s::timestamptz, now()) as expired
 from memory_item
 where scope_key = %(scope_key)s and content_mac = %(content_mac)s
   and status in ('active', 'pending') and id <> %(except_id)s
 
+-- name: exact_past
+select id, false as expired
+from memory_item
+where scope_key = %(scope_key)s and content_mac = %(content_mac)s
+  and status in ('superseded', 'archived') and valid_from <= %(since)s and valid_to > %(since)s
+  and id <> %(except_id)s
+order by valid_from desc
+limit 1
+
 -- name: neighbours
-select id, status, version, content_enc, 1 - (embedding <=> %(embedding)s) as cosine
+select id, version, content_enc, valid_from, 1 - (embedding <=> %(embedding)s) as cosine
 from memory_item
 where scope_key = %(scope_key)s and model_id = %(model_id)s
-  and status in ('active', 'pending') and (valid_to is null or valid_to > now())
+  and (status = 'active'
+       or (status = 'pending'
+           and not exists (select from verification v
+                           where v.scope_key = memory_item.scope_key and v.item_id = memory_item.id
+                             and v.reason = 'instruction_like' and v.answered_at is null))
+       or (%(since)s::timestamptz is not null and status in ('superseded', 'archived')
+           and valid_to > valid_from))
+  and (valid_to is null or valid_to > coalesce(%(since)s::timestamptz, now()))
   and id <> %(except_id)s
 order by embedding <=> %(embedding)s
 limit %(limit)s
@@ -31,9 +47,11 @@ values (
 
 -- name: supersede
 update memory_item
-set status = 'superseded', retired_at = now(), superseded_by = %(by)s,
+set status = 'superseded',
+    retired_at = coalesce(retired_at, now()),
+    superseded_by = case when status in ('active', 'pending') then %(by)s else superseded_by end,
     valid_to = least(valid_to, greatest(valid_from, least(coalesce(%(since)s, now()), now())))
-where scope_key = %(scope_key)s and id = any(%(ids)s) and status in ('active', 'pending')
+where scope_key = %(scope_key)s and id = any(%(ids)s)
 
 -- name: archive
 update memory_item
@@ -47,8 +65,9 @@ where scope_key = %(scope_key)s and id = %(id)s
 
 -- name: activate
 update memory_item
-set status = 'active', confidence = greatest(confidence, %(confidence)s)
+set status = 'active', confidence = greatest(confidence, %(confidence)s), recorded_at = now()
 where scope_key = %(scope_key)s and id = %(id)s and status = 'pending'
+returning valid_from
 
 -- name: mark_used
 insert into item_usage (scope_key, id, use_count)
@@ -59,18 +78,29 @@ on conflict (scope_key, id) do update
 set last_used_at = now(), use_count = item_usage.use_count + excluded.use_count
 
 -- name: get
-select *
+select scope_key, id, scope, scope_id, owner_id, memory_type, content_enc, source, source_id, source_seqs,
+    confidence, status, reason_enc, metadata_enc, created_at, recorded_at, valid_from, valid_to, retired_at,
+    superseded_by, version
 from memory_item
 where scope_key = any(%(scopes)s) and id = %(id)s
 
 -- name: get_for_update
-select *
+select scope_key, id, scope, scope_id, owner_id, memory_type, content_enc, source, source_id, source_seqs,
+    confidence, status, reason_enc, metadata_enc, created_at, recorded_at, valid_from, valid_to, retired_at,
+    superseded_by, version
 from memory_item
 where scope_key = any(%(scopes)s) and id = %(id)s
 for update
 
+-- name: vector
+select embedding::real[] as vector
+from memory_item
+where scope_key = %(scope_key)s and id = %(id)s and model_id = %(model_id)s
+
 -- name: list
-select *
+select scope_key, id, scope, scope_id, owner_id, memory_type, content_enc, source, source_id, source_seqs,
+    confidence, status, reason_enc, metadata_enc, created_at, recorded_at, valid_from, valid_to, retired_at,
+    superseded_by, version
 from memory_item
 where scope_key = any(%(scopes)s)
   and status = any(%(statuses)s)
@@ -100,7 +130,9 @@ with recursive older as (
     select m.scope_key, m.id, m.superseded_by
     from memory_item m join newer on m.scope_key = newer.scope_key and m.id = newer.superseded_by
 )
-select m.*
+select m.scope_key, m.id, m.scope, m.scope_id, m.owner_id, m.memory_type, m.content_enc, m.source,
+    m.source_id, m.source_seqs, m.confidence, m.status, m.reason_enc, m.metadata_enc, m.created_at,
+    m.recorded_at, m.valid_from, m.valid_to, m.retired_at, m.superseded_by, m.version
 from memory_item m
 join (select scope_key, id from older union select scope_key, id from newer) as chain using (scope_key, id)
 order by m.recorded_at desc, m.retired_at desc nulls first, m.id desc
@@ -134,8 +166,9 @@ insert into memory_item (
     valid_from, valid_to, retired_at, superseded_by, version, embedding, model_id, lexemes, n_tokens)
 select scope_key, %(version_id)s, scope, scope_id, owner_id, memory_type, %(content_enc)s, content_mac,
     source, source_id, source_seqs, confidence, visibility, 'superseded', %(reason_enc)s, %(metadata_enc)s,
-    created_at, recorded_at, valid_from, least(valid_to, now()), now(), id, version, embedding, model_id,
-    lexemes, n_tokens
+    created_at, recorded_at, valid_from,
+    case when %(corrected)s then valid_from else least(valid_to, greatest(valid_from, now())) end,
+    now(), id, version, embedding, model_id, lexemes, n_tokens
 from memory_item
 where scope_key = %(scope_key)s and id = %(id)s
 
@@ -143,9 +176,17 @@ where scope_key = %(scope_key)s and id = %(id)s
 update memory_item
 set content_enc = %(content_enc)s, content_mac = %(content_mac)s, reason_enc = %(reason_enc)s,
     metadata_enc = %(metadata_enc)s, memory_type = %(memory_type)s, confidence = %(confidence)s,
-    status = %(status)s, version = version + 1, recorded_at = now(), valid_from = now(),
+    status = %(status)s, version = version + 1, recorded_at = now(),
+    valid_from = case when %(corrected)s then valid_from else now() end,
     valid_to = %(valid_to)s, embedding = %(embedding)s, model_id = %(model_id)s,
     lexemes = %(lexemes)s::tsvector, n_tokens = %(n_tokens)s
+where scope_key = %(scope_key)s and id = %(id)s and version = %(version)s
+
+-- name: revise
+update memory_item
+set content_enc = %(content_enc)s, reason_enc = %(reason_enc)s, metadata_enc = %(metadata_enc)s,
+    memory_type = %(memory_type)s, confidence = %(confidence)s, status = %(status)s,
+    version = version + 1, recorded_at = now(), valid_to = %(valid_to)s
 where scope_key = %(scope_key)s and id = %(id)s and version = %(version)s
 
 -- name: ask

@@ -8,7 +8,7 @@ on conflict (scope_key, session_id) do nothing
 -- name: reserve
 update session
 set last_seq = last_seq + %(count)s, last_active_at = now()
-where scope_key = %(scope_key)s and session_id = %(session_id)s
+where scope_key = %(scope_key)s and session_id = %(session_id)s and closed_at is null
 returning last_seq - %(count)s as last_seq
 
 -- name: append
@@ -39,6 +39,7 @@ where scope_key = %(scope_key)s and session_id = %(session_id)s and at > now() -
 -- name: log_pass
 insert into extraction_log (scope_key, session_id, id, turn)
 values (%(scope_key)s, %(session_id)s, %(id)s, %(turn)s)
+on conflict do nothing
 
 -- name: lock_session
 select last_seq, extracted_seq

@@ -12,10 +12,9 @@ with q as (
       and valid_from <= coalesce(%(as_of)s::timestamptz, %(known_at)s::timestamptz, now())
       and (valid_to is null
            or valid_to > coalesce(%(as_of)s::timestamptz, %(known_at)s::timestamptz, now())
-           or retired_at > %(known_at)s::timestamptz)
-      and (%(known_at)s::timestamptz is null
-           or (recorded_at <= %(known_at)s::timestamptz
-               and (retired_at is null or retired_at > %(known_at)s::timestamptz)))
+           -- its end was not known yet
+           or (status = 'superseded' and retired_at > %(known_at)s::timestamptz))
+      and (%(known_at)s::timestamptz is null or recorded_at <= %(known_at)s::timestamptz)
 ), stats as (
     select count(*) as documents, coalesce(avg(n_tokens), 1)::float8 as average_tokens from readable
 ), posting as (
@@ -46,7 +45,10 @@ with q as (
     union
     select scope_key, id from nearest
 )
-select m.*, w.ns, w.tfs, s.documents, s.average_tokens,
+select m.scope_key, m.id, m.scope, m.scope_id, m.owner_id, m.memory_type, m.content_enc, m.source,
+    m.source_id, m.source_seqs, m.confidence, m.status, m.reason_enc, m.metadata_enc, m.created_at,
+    m.recorded_at, m.valid_from, m.valid_to, m.retired_at, m.superseded_by, m.version,
+       m.n_tokens, w.ns, w.tfs, s.documents, s.average_tokens,
        case when m.model_id = %(model_id)s then 1 - (m.embedding <=> %(embedding)s) end as cosine,
        (select coalesce(array_agg(coalesce(d.df, 0) order by q.n), '{}') from q left join df d using (n)) as df
 from candidates c

@@ -1,0 +1,268 @@
+"""How does one known thing change: corrected, confirmed, denied?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import Enum
+from typing import Final, Literal
+from uuid import UUID
+
+from mnemic.checks import whole
+from mnemic.errors import Conflict
+from mnemic.ids import new_id, parse_id
+from mnemic.item_rows import Row, open_item, seal_texts, search_columns
+from mnemic.longterm.draft import Draft, checked
+from mnemic.longterm.gate import Decision, Screened
+from mnemic.longterm.items import Items
+from mnemic.longterm.known import Place
+from mnemic.longterm.write import Writer, written
+from mnemic.model import Actor, MemoryItem, MemoryType, Vector, Verdict
+from mnemic.storage.statements import statements
+
+_SQL = statements("items")
+CONFIRMED = 0.95
+
+
+class _Unchanged(Enum):
+    UNCHANGED = "unchanged"
+
+
+UNCHANGED: Final = _Unchanged.UNCHANGED
+"""Stands for "leave it as it is" where None means "none"."""
+Unchanged = Literal[_Unchanged.UNCHANGED]
+
+
+@dataclass(frozen=True, slots=True)
+class _Version:
+    """The next version of an item; ``vector`` is None when its text stays."""
+
+    before: MemoryItem
+    draft: Draft
+    screened: Screened
+    vector: Vector | None
+
+    @property
+    def corrected(self) -> bool:
+        """Whether it is true since the same time as before: the text stays, or all of it is past."""
+        end = self.draft.valid_to
+        return self.vector is None or (end is not None and end <= datetime.now(UTC))
+
+    @property
+    def confirmed(self) -> bool:
+        """Whether only its confidence rose, so that an unsure item is now sure."""
+        was = self.before.status == "pending"
+        return was and self.vector is None and self.screened.pending is None
+
+
+class Changes:
+    """Changes single items of one actor."""
+
+    def __init__(self, writer: Writer, items: Items) -> None:
+        self._writer = writer
+        self._items = items
+
+    async def confirm(self, actor: Actor, item_id: object) -> Verdict:
+        """Make a pending item active, by its user's word; what it replaces is superseded.
+
+        Raises Conflict: ``item_not_pending`` for any other item, ``instruction_like`` for text that reads
+        like an instruction, which never becomes active.
+        """
+        wanted = parse_id(item_id)
+        async with self._writer.database.transaction(actor) as tx:
+            place, row = await self._items.hold(tx, actor, wanted)
+            _require_pending(row)
+            asked = await tx.one(_SQL["question"], {"scopes": [place.scope_key], "id": wanted})
+            if asked is not None and asked["reason"] == "instruction_like":
+                raise Conflict(
+                    "instruction_like", "Text that reads like an instruction stays pending."
+                )
+            item = open_item(place.key, row)
+            sure = Screened(item.content, max(item.confidence, CONFIRMED))
+            decision = await self._activate(place, wanted, sure)
+        return written(wanted, decision, "confirmed")
+
+    async def deny(self, actor: Actor, item_id: object) -> Verdict:
+        """Remove a pending item that its user says is not true, with its earlier versions.
+
+        Raises Conflict (``item_not_pending``) for any other item.
+        """
+        wanted = parse_id(item_id)
+        async with self._writer.database.transaction(actor) as tx:
+            place, row = await self._items.hold(tx, actor, wanted)
+            _require_pending(row)
+            await self._items.remove(place, wanted)
+        return Verdict(
+            "rejected", id=wanted, reason="denied", message="Denied by its user and removed."
+        )
+
+    async def update(
+        self,
+        actor: Actor,
+        item_id: object,
+        *,
+        content: str | None = None,
+        memory_type: MemoryType | None = None,
+        confidence: float | None = None,
+        valid_to: datetime | Unchanged | None = UNCHANGED,
+        metadata: Mapping[str, object] | None = None,
+        expected_version: int | None = None,
+    ) -> Verdict:
+        """Write a new version of an item, through the gate again; what is not named stays as it is.
+
+        ``valid_to=None`` takes the end away, ``metadata={}`` empties it. The id, creation time, owner and
+        source stay; the earlier version remains as history. A new text is true from now on, any other
+        change corrects the version before it and needs no embedder. A verdict ``duplicate`` or
+        ``rejected`` changed nothing. Raises Conflict: ``version_conflict`` when the item is not what it
+        was, or not ``expected_version``; ``item_retired`` for one that was superseded or archived.
+        """
+        wanted = parse_id(item_id)
+        if expected_version is not None:
+            whole(expected_version, 1, 2**31 - 1, "expected_version")
+        before = await self._items.get(actor, wanted)
+        given: dict[str, object] = {
+            "content": content,
+            "memory_type": memory_type,
+            "confidence": confidence,
+            "metadata": metadata,
+        }
+        named = {name: value for name, value in given.items() if value is not None}
+        if valid_to is not UNCHANGED:
+            named["valid_to"] = valid_to
+        new = await self._next(actor, before, checked(replace(_as_draft(before), **named)))  # type: ignore[arg-type]
+        if isinstance(new, Verdict):
+            return replace(new, id=wanted)
+        async with self._writer.database.transaction(actor) as tx:
+            place, row = await self._items.hold(tx, actor, wanted)
+            _require_current(row, before, expected_version)
+            return await self._apply(place, new)
+
+    async def _next(self, actor: Actor, before: MemoryItem, draft: Draft) -> _Version | Verdict:
+        screened = self._writer.screen(actor, draft)
+        if isinstance(screened, Verdict):
+            return screened
+        if screened.text == before.content:
+            return _Version(before, draft, screened, None)
+        (ready,) = await self._writer.prepare(actor, [draft])
+        if isinstance(ready, Verdict):
+            return ready
+        return _Version(before, draft, ready.screened, ready.vector)
+
+    async def _apply(self, place: Place, new: _Version) -> Verdict:
+        item_id, pending = new.before.id, new.screened.pending
+        decision = await self._compared(place, new)
+        if decision.duplicate_of is not None:
+            return Verdict(
+                "duplicate",
+                id=item_id,
+                reason=decision.why,
+                of=decision.duplicate_of,
+                message="Nothing was changed: another memory says this already.",
+            )
+        await self._keep(place, new)
+        await self._write(place, new)
+        if pending is not None:
+            return await self._writer.ask_user(place, new.screened, item_id, pending)
+        if new.confirmed:
+            decision = await self._activate(place, item_id, new.screened)
+        else:
+            await place.tx.run(_SQL["answer"], {"scope_key": place.scope_key, "id": item_id})
+            await self._writer.settle(place, item_id, decision)
+        return replace(
+            written(item_id, decision, "edited"),
+            removed=new.screened.removed,
+            masked=new.screened.masked,
+        )
+
+    async def _compared(self, place: Place, new: _Version) -> Decision:
+        """Compare a new text with what else is known; an unchanged one was compared before."""
+        if new.vector is None:
+            return Decision()
+        known, text, item_id = self._writer.known, new.screened.text, new.before.id
+        twin = await known.twin(place, text, besides=item_id)
+        if twin is not None and not twin.expired:
+            return Decision(duplicate_of=twin.id, why="exact")
+        decision = await known.decide(place, text, new.vector, besides=item_id)
+        if twin is not None and decision.duplicate_of is None:
+            await self._writer.make_room(place, twin.id)
+        return decision
+
+    async def _activate(self, place: Place, item_id: UUID, screened: Screened) -> Decision:
+        vector = await self._writer.known.vector_of(place, item_id)
+        return await self._writer.activate(place, item_id, screened, vector)
+
+    async def _keep(self, place: Place, new: _Version) -> None:
+        """Keep the version that is about to be replaced, as a retired row of its own."""
+        before, version_id = new.before, new_id()
+        sealed = seal_texts(
+            place.key,
+            place.scope_key,
+            version_id,
+            before.version,
+            content=before.content,
+            reason=before.reason,
+            metadata=before.metadata,
+        )
+        params = {
+            "scope_key": place.scope_key,
+            "id": before.id,
+            "version_id": version_id,
+            "corrected": new.corrected,
+        }
+        await place.tx.run(_SQL["keep_version"], params | sealed)
+
+    async def _write(self, place: Place, new: _Version) -> None:
+        text, item_id = new.screened.text, new.before.id
+        sealed = seal_texts(
+            place.key,
+            place.scope_key,
+            item_id,
+            new.before.version + 1,
+            content=text,
+            reason=new.draft.reason,
+            metadata=new.draft.metadata,
+        )
+        unsure = new.screened.pending is not None or new.confirmed
+        params: dict[str, object] = sealed | {
+            "scope_key": place.scope_key,
+            "id": item_id,
+            "version": new.before.version,
+            "memory_type": new.draft.memory_type,
+            "confidence": new.screened.confidence,
+            "status": "pending" if unsure else "active",
+            "valid_to": new.draft.valid_to,
+        }
+        if new.vector is None:
+            await place.tx.run(_SQL["revise"], params)
+            return
+        found_by = search_columns(place.key, text, new.vector, self._writer.model.model_id)
+        await place.tx.run(_SQL["replace"], params | found_by | {"corrected": new.corrected})
+
+
+def _as_draft(item: MemoryItem) -> Draft:
+    return Draft(
+        item.content,
+        item.memory_type,
+        item.scope,
+        item.confidence,
+        item.source,
+        valid_from=item.valid_from,
+        valid_to=item.valid_to,
+        reason=item.reason,
+        metadata=item.metadata,
+    )
+
+
+def _require_pending(row: Row) -> None:
+    if row["status"] != "pending":
+        raise Conflict("item_not_pending", "This item awaits no answer. Read it again.")
+
+
+def _require_current(row: Row, before: MemoryItem, expected: int | None) -> None:
+    if row["version"] != before.version or expected not in (None, row["version"]):
+        raise Conflict(
+            "version_conflict", "The item was changed since. Read it again.", version=row["version"]
+        )
+    if row["status"] not in ("active", "pending"):
+        raise Conflict("item_retired", "The item is retired. Read it again.")

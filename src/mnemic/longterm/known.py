@@ -1,0 +1,141 @@
+"""What is known already that a text may repeat, replace, or come too late for?
+
+Reads inside the caller's transaction; what follows from the answers is written elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from mnemic.crypto import DataKey
+from mnemic.embedding.registry import Model
+from mnemic.item_rows import at
+from mnemic.longterm.gate import DISTANT, Decision, Judge, Neighbour, announces_change, decide
+from mnemic.longterm.judge import Judgement, judge
+from mnemic.model import Vector
+from mnemic.storage.halfvec import HalfVector
+from mnemic.storage.pool import Transaction
+from mnemic.storage.statements import statements
+from mnemic.text import exact_form
+
+_SQL = statements("items")
+NEIGHBOURS = 16
+NOBODY = UUID(int=0)
+Opinions = Mapping[tuple[str, str], Judgement]
+NO_OPINIONS: Opinions = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One scope inside an open transaction, with the key of what lies in it."""
+
+    tx: Transaction
+    key: DataKey
+    scope_key: str
+
+    async def lock(self) -> None:
+        """Wait until no other writer is in this scope; taken before any row of it is locked."""
+        await self.tx.one(_SQL["lock_scope"], {"scope_key": self.scope_key})
+
+
+@dataclass(frozen=True, slots=True)
+class Twin:
+    """An item that holds the very same text; one that has expired makes room."""
+
+    id: UUID
+    expired: bool
+
+
+class Known:
+    """Finds the items that a text has to do with."""
+
+    def __init__(self, model: Model, threshold: float) -> None:
+        self.model = model
+        self.threshold = threshold
+
+    async def twin(
+        self, place: Place, text: str, since: datetime | None = None, besides: UUID = NOBODY
+    ) -> Twin | None:
+        """Return the item that holds this very text, if any.
+
+        For a statement of an earlier time (``since``) a retired item counts too, while it was true then.
+        """
+        params = {
+            "scope_key": place.scope_key,
+            "content_mac": place.key.mac(exact_form(text)),
+            "since": since,
+            "except_id": besides,
+        }
+        row = await place.tx.one(_SQL["exact"], params)
+        if row is None and since is not None:
+            row = await place.tx.one(_SQL["exact_past"], params)
+        return Twin(row["id"], row["expired"]) if row else None
+
+    async def neighbours(
+        self,
+        place: Place,
+        vector: Vector,
+        *,
+        least: float,
+        since: datetime | None = None,
+        besides: UUID = NOBODY,
+    ) -> list[Neighbour]:
+        """Return the stored texts with a calibrated similarity of at least ``least``, nearest first."""
+        params = {
+            "scope_key": place.scope_key,
+            "embedding": HalfVector(vector),
+            "model_id": self.model.model_id,
+            "since": since,
+            "except_id": besides,
+            "limit": NEIGHBOURS,
+        }
+        rows = await place.tx.all(_SQL["neighbours"], params)
+        near = [(row, self.model.curve(row["cosine"])) for row in rows]
+        return [
+            Neighbour(
+                row["id"],
+                place.key.open(
+                    row["content_enc"], at(place.scope_key, row["id"], "content", row["version"])
+                ),
+                similarity,
+                row["valid_from"],
+            )
+            for row, similarity in near
+            if similarity >= least
+        ]
+
+    async def vector_of(self, place: Place, item_id: UUID) -> Vector | None:
+        """Return the stored vector of an item; None when it is of another model."""
+        params = {
+            "scope_key": place.scope_key,
+            "id": item_id,
+            "model_id": self.model.model_id,
+        }
+        row = await place.tx.one(_SQL["vector"], params)
+        return tuple(row["vector"]) if row else None
+
+    async def decide(
+        self,
+        place: Place,
+        text: str,
+        vector: Vector,
+        *,
+        since: datetime | None = None,
+        besides: UUID = NOBODY,
+        opinions: Opinions = NO_OPINIONS,
+    ) -> Decision:
+        """Return what the neighbours of a text make of it."""
+        distant = since is not None or announces_change(text)
+        least = min(DISTANT, self.threshold) if distant else self.threshold
+        found = await self.neighbours(place, vector, least=least, since=since, besides=besides)
+        return decide(text, found, _judge_with(opinions), self.threshold, since)
+
+
+def _judge_with(opinions: Opinions) -> Judge:
+    def judged(first: str, second: str, similarity: float | None) -> Judgement:
+        return opinions.get((first, second)) or judge(first, second, similarity)
+
+    return judged
