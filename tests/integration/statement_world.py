@@ -33,6 +33,7 @@ class World:
     """One user's rows: an edited item (so with history), a pending one, a conversation and a pass."""
 
     active: dict[str, Any]
+    past: dict[str, Any]
     pending: UUID
 
 
@@ -55,7 +56,9 @@ async def fill(memory: MemoryService, owner: Any) -> World:
             [kept.id],
         )
     ).fetchone()
-    return World(row, unsure.id)
+    query = "select content_mac, valid_from from memory_item where superseded_by = %s"
+    past = await (await owner.execute(query, [kept.id])).fetchone()
+    return World(row, past, unsure.id)
 
 
 def scoped_statements() -> dict[str, str]:
@@ -86,9 +89,18 @@ def parameters(name: str, world: World, of: Actor) -> dict[str, Any]:
         | _item(world, item, words if many else f"'{words[0]}':1")
         | _log(of)
         | {"any_word": " | ".join(words), "candidates": 10, "as_of": None, "known_at": None}
-        | ({"content_mac": world.active["content_mac"]} if name == "items.exact" else {})
-        | ({"id": new_id()} if name in ("items.insert", "messages.log_pass") else {})
+        | _special(name, world)
     )
+
+
+def _special(name: str, world: World) -> dict[str, Any]:
+    if name == "items.exact":
+        return {"content_mac": world.active["content_mac"]}
+    if name == "items.exact_past":
+        return {"content_mac": world.past["content_mac"], "since": world.past["valid_from"]}
+    if name in ("items.insert", "messages.log_pass"):
+        return {"id": new_id()}
+    return {}
 
 
 def _scopes(of: Actor, scope_key: str | None) -> dict[str, Any]:

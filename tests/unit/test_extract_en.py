@@ -368,6 +368,10 @@ KEPT = [
         "u Leave|a Your leave request has been submitted under number LV-30918 and awaits approval.",
         "event LV-30918 user",
     ),
+    ("I don't enjoy paperwork.", "preference paperwork user"),
+    ("My room number is 2333.", "fact 2333 user"),
+    ("Always cc my manager on weekly reports.", "preference|constraint manager user"),
+    ("My sister plays the harp.", "fact sister&harp user"),
 ]
 
 

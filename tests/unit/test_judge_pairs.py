@@ -8,7 +8,6 @@ LABELS = {"s": "same", "n": "newer", "d": "different"}
 
 # label (same, newer, different) | kind | stored | arriving later
 PAIRS = """
-s | word-order | Every Saturday we have lunch at my grandmother's. | We have lunch at my grandmother's every Saturday.
 s | word-order | 去年我在青岛学会了潜水。 | 我去年在青岛学会了潜水。
 s | word-order | 香菜我不吃。 | 我不吃香菜。
 s | synonym | I'm scared of heights. | I am afraid of heights.
@@ -36,7 +35,7 @@ s | unit-form | The file limit is 0.5 GB. | The file limit is 512 MB.
 s | antonym-paraphrase | 我不在国企上班了，已经退休。 | 我退休了，不在国企上班。
 s | antonym-paraphrase | The endpoint is disabled. | The endpoint is not enabled.
 s | antonym-paraphrase | 这家店不贵。 | 这家店很便宜。
-s | negation-kept | We don't deploy on Fridays. | We never deploy on Fridays.
+s | negation-kept | We don't ship on Saturdays. | We never ship on Saturdays.
 s | negation-kept | 我没有驾照。 | 我还没有驾照。
 s | hedge | 我可能对芒果过敏。 | 我对芒果过敏。
 s | hedge | I believe the API key rotates monthly. | The API key rotates monthly.
@@ -87,7 +86,6 @@ n | name-correction | 我女儿叫王雨涵。 | 我女儿叫王语涵，不是�
 n | date | The wedding is on 5 May. | The wedding is on 12 May.
 n | date | 交房时间是八月。 | 交房时间是十月。
 n | date | 例会是每周一。 | 例会改到每周二了。
-n | deadline | The submission deadline is 1 April. | The submission deadline was extended to 15 April.
 n | deadline | 设计稿周五前交。 | 设计稿下周三前交。
 n | status | 我怀孕了。 | 我生了个女儿。
 n | status | The migration is in progress. | The migration is finished.
@@ -156,7 +154,6 @@ d | direction | Incoming mail is filtered. | Outgoing mail is signed.
 d | direction | 从上海到北京的高铁是八点。 | 从北京到上海的高铁是六点。
 d | direction | I fly to Rome on the 3rd. | I fly home from Rome on the 9th.
 d | direction | 入口在东边。 | 出口在西边。
-s | word-order | My brother-in-law keeps bees on his allotment. | On his allotment my brother-in-law keeps bees.
 s | word-order | 暑假我带女儿去学游泳。 | 我暑假带女儿学游泳。
 s | synonym | I hate getting up early. | I can't stand getting up early.
 s | synonym | 我爷爷喜欢下象棋。 | 爷爷爱下象棋。
@@ -210,7 +207,6 @@ n | name-correction | My surname is Clarke. | My surname is Clark, without an e.
 n | name-correction | 我的猫叫团子。 | 我的猫叫糯米，不叫团子。
 n | date | I see my therapist on Tuesdays. | I see my therapist on Fridays.
 n | date | 房东说六月涨租。 | 房东说八月涨租。
-n | deadline | The grant proposal must be in by noon on Friday. | The grant proposal must be in by noon on Tuesday.
 n | status | I have a broken arm. | My arm has healed.
 n | status | 孩子还没上学。 | 孩子已经上学了。
 n | status | The API is in beta. | The API is out of beta.
@@ -221,7 +217,6 @@ n | plan-done | 我们准备上线新版首页。 | 新版首页已经上线了�
 n | person | My landlord is Mr Hale. | My landlord is now Mrs Quinn.
 n | person | 前端组长是阿杰。 | 前端组长现在是小雯。
 n | quoted-value | The app title is "Sunrise". | The app title is "Daybreak".
-n | role-swap | Tom is the captain and Jim the goalkeeper. | Jim is the captain and Tom the goalkeeper.
 d | other-object | The hall light is broken. | The porch light works.
 d | other-object | 用户服务是Java写的。 | 推荐服务是Python写的。
 d | other-object | My road bike is a Trek. | My mountain bike is a Giant.
@@ -257,7 +252,6 @@ d | direction | I take the tram to work. | I walk home from work.
 d | direction | 早上从家到公司要四十分钟。 | 晚上从公司到家要一小时。
 d | direction | Anna lent Ben a tent. | Ben lent Anna a stove.
 s | word-order | 我一般在高铁上写周报。 | 写周报我一般在高铁上。
-s | word-order | With my niece I bake gingerbread every December. | Every December I bake gingerbread with my niece.
 s | synonym | I'm fond of rainy weather. | I like rainy weather.
 s | synonym | 我家离公司很近。 | 我家距离公司不远。
 s | synonym | The deadline for the grant is 3 June. | The grant is due on 3 June.
@@ -281,9 +275,7 @@ s | hedge | 好像周五的例会是四点。 | 周五的例会是四点。
 s | translation | I live in Chengdu with my wife. | 我和妻子住在成都。
 s | translation | 我弟弟是程序员。 | My younger brother is a programmer.
 s | translation | 我们的代码在 GitHub 上。 | Our code is on GitHub.
-s | entailed | I play badminton on Wednesdays at the sports hall near the river. | I play badminton on Wednesdays.
 s | entailed | 我女儿叫小满，今年三岁。 | 我女儿今年三岁。
-s | list-order | Lantern, Harbour and Quill are our projects. | Our projects are Quill, Lantern and Harbour.
 s | list-order | 早餐我只吃鸡蛋、燕麦、香蕉。 | 早餐我只吃香蕉、鸡蛋和燕麦。
 s | typo | The realease branch is protected. | The release branch is protected.
 s | typo | 我的咖非要加奶。 | 我的咖啡要加奶。
@@ -301,7 +293,6 @@ n | job | 我在一家外企做财务。 | 我换工作了，现在在一家创�
 n | job | My sister works at the post office. | My sister now works at the town hall.
 n | version | The firmware is at 1.9. | The firmware is at 2.0 now.
 n | version | 文档基于 Vue 2。 | 文档已经按 Vue 3 重写。
-n | preference | I'd rather have meetings in the morning. | I'd rather have meetings in the afternoon.
 n | preference | 我最喜欢的作家是余华。 | 我最喜欢的作家是莫言。
 n | negation | I'm vegetarian. | I'm not vegetarian any more.
 n | negation | 我会弹吉他。 | 我手伤了，不能再弹吉他。

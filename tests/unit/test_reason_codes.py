@@ -83,8 +83,10 @@ def given() -> set[str]:
     """Every code that the source can give."""
     found = {code for codes in MADE_UP.values() for code in codes}
     for path, tree in trees():
+        named = _constants(tree)
         for node in _places(tree):
-            found |= set(_codes(node))
+            named_text = named.get(node.id) if isinstance(node, ast.Name) else None
+            found |= set(_codes(node if named_text is None else named_text))
         if "judge" in path.parts:
             found |= set(_judgements(tree))
     return found
@@ -121,7 +123,8 @@ def _in_call(node: ast.Call) -> Iterator[ast.expr]:
             yield ast.Constant(f"{arguments[-1].value}_out_of_range")
     elif name == "written":
         yield from arguments[2:3]
-    elif name == "Decision" or name == "Verdict":
+    elif name in ("Decision", "Verdict"):
+        yield from arguments[2:3]
         yield from (word.value for word in node.keywords if word.arg in ("reason", "why"))
     elif name == "Judgement":
         yield from arguments[2:3]
@@ -137,6 +140,16 @@ def _assigned(node: ast.Assign) -> Iterator[ast.expr]:
         for name, value in zip(names, values, strict=False):
             if isinstance(name, ast.Name) and name.id in ("code", "reason"):
                 yield value
+
+
+def _constants(tree: ast.AST) -> dict[str, ast.expr]:
+    """Texts that a module gives a name."""
+    assert isinstance(tree, ast.Module)
+    return {
+        node.targets[0].id: node.value
+        for node in tree.body
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name)
+    }
 
 
 def _judgements(tree: ast.AST) -> Iterator[str]:

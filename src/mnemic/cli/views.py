@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
 _LABEL = 15
+_RELATION = {"superseded": "instead of", "duplicate": "known as"}
 
 
 def verdict_json(verdict: Verdict) -> dict[str, Any]:
@@ -31,7 +32,7 @@ def verdict_lines(verdict: Verdict, other: MemoryItem | None = None) -> list[Tex
             head.append(f"  {part}", style="not bold default")
     lines = [head]
     if other is not None:
-        label = "instead of" if verdict.outcome == "superseded" else "known as"
+        label = _RELATION.get(verdict.outcome, "replaced since by")
         lines.append(Text(f"  {label} {other.id}: {other.content}"))
     if verdict.removed:
         lines.append(Text(f"  taken out: {', '.join(verdict.removed).replace('_', ' ')}"))

@@ -16,6 +16,31 @@ from mnemic.longterm.extract.silence import readable
 from mnemic.model import Candidate, MemoryType
 
 _Kind = tuple[MemoryType, str]
+_NO_PLACE_TO_PUT = frozenset(
+    [
+        "i",
+        "i'm",
+        "i've",
+        "my",
+        "we",
+        "it",
+        "it's",
+        "that",
+        "that's",
+        "thanks",
+        "thank",
+        "you",
+        "please",
+        "just",
+        "don't",
+        "but",
+        "sorry",
+        "not",
+        "never",
+        "the",
+    ]
+)
+"""First words of an answer that is a sentence of its own, or none at all, and no new value."""
 
 
 @cache
@@ -88,7 +113,7 @@ def _passive_offer() -> re.Pattern[str]:
 @cache
 def _zh_guess() -> re.Pattern[str]:
     return re.compile(
-        r"(?:那么?|所以|我记得|请问|确认一下|看起来|哦|嗯|，)*(?:你|您)(?:现在|目前|应该|好像|是不是|平时)?(?P<said>.{2,60}?)(?:[，,]\s*)?(?:对吧|对吗|是吧|是吗|对不对|是不是|没错吧|吗|吧)?$"
+        r"(?:那么?|所以|我记得|请问|确认一下|看起来|哦|嗯|，)*(?:你|您)(?!们|是否|有没有|会不会|是什么)(?:现在|目前|应该|好像|是不是|平时)?(?P<said>.{2,60}?)(?:[，,]\s*)?(?:对吧|对吗|是吧|是吗|对不对|是不是|没错吧|吗|吧)?$"
     )
 
 
@@ -212,6 +237,10 @@ def _replaced_zh(guess: str, truth: str) -> str | None:
         r"(?:这样|那样|的事|用|谢|想|知道|好|行|不|别|没|先|你|您|还)", truth
     ):
         return None
+    number = re.match(r"[0-9一二三四五六七八九十百两]+(\S{0,3})$", truth)
+    counted = number and re.search(rf"[0-9一二三四五六七八九十百两]+{re.escape(number[1])}", guess)
+    if counted:
+        return guess[: counted.start()] + truth + guess[counted.end() :]
     at = guess.rfind(truth[0], 1)
     if at > 0:
         return guess[:at] + truth
@@ -226,28 +255,7 @@ def _replaced_zh(guess: str, truth: str) -> str | None:
 def _replaced_en(guess: str, truth: str) -> str | None:
     words = truth.split()
     first = words[0].casefold()
-    if first in (
-        "i",
-        "i'm",
-        "i've",
-        "my",
-        "we",
-        "it",
-        "it's",
-        "that",
-        "that's",
-        "thanks",
-        "thank",
-        "you",
-        "please",
-        "just",
-        "don't",
-        "but",
-        "sorry",
-        "not",
-        "never",
-        "the",
-    ):
+    if first in _NO_PLACE_TO_PUT:
         return None
     at = guess.casefold().rfind(f" {first} ")
     if at > 0:

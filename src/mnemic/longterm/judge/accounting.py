@@ -113,7 +113,8 @@ def _took_over(case: Case) -> bool:
     """Kim is the designer; Lee is the designer now."""
     one, two = case.diff.left_first, case.diff.left_second
     alone = _values(one) == _values(two) == 1 and not any(t.known or t.tail for t in (*one, *two))
-    return alone and "now" in case.second.flags and not case.verbs("many")
+    agent = any(token.role in ("由", "by") for token in two)
+    return alone and "now" in case.second.flags and (agent or not case.verbs("many"))
 
 
 def _other_verb(case: Case, single: frozenset[str]) -> Judgement | None:

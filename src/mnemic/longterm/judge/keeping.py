@@ -99,7 +99,9 @@ def other_time(case: Case) -> Judgement | None:
     """What was true in 2020 stays true whatever holds now."""
     one, two = _bounded(case.first), _bounded(case.second)
     dates = any(pair[0].kind == "date" for pair in case.diff.clashes)
-    differs = bool(case.diff.left_first or case.diff.left_second or case.diff.clashes)
+    extra = (m for m in (*case.diff.extra_first, *case.diff.extra_second) if m.kind != "date")
+    words = case.diff.left_first or case.diff.left_second
+    differs = bool(words or case.diff.clashes or any(extra))
     if (differs and one != two) or (one and two and dates):
         return different("other_time")
     return None

@@ -94,7 +94,7 @@ def lexicon() -> Lexicon:
                 continue
             entry, forms_en, forms_zh = _entry(line, section, tags)
             english |= {tuple(form.split()): entry for form in forms_en}
-            if section != "particle":
+            if section not in ("particle", "me"):
                 stems |= {tuple(stem(word) for word in form.split()): entry for form in forms_en}
             chinese |= dict.fromkeys(forms_zh, entry)
             for concept, _ in entry.concepts:

@@ -43,12 +43,16 @@ _ENGLISH = {word: i for i, word in enumerate(_SMALL)} | {
     word: 10 * i for i, word in enumerate(_TENS, start=2)
 }
 _WEEKS, _OFTEN = ("周", "星期", "礼拜"), ("次", "遍", "回")
-_YEARS_OLD = re.compile(r"(?<=\d)[ -]years?[ -]old\b")
+_YEARS_OLD = re.compile(r"(?<=\d)[ -]years?[ -]old\b", re.IGNORECASE)
+# "one floor" counts; "the one I like", "one of them", "one day" do not.
+_COUNTED = re.compile(
+    r" (?!(?:of|more|day|another|who|that|which|can|is|was|i|we|you|and|or|in|on|at|for|to)\b)[a-z]"
+)
 _QUARTERS = (
-    (re.compile(r"\bthree[ -]quarters of an hour\b"), "45 minutes"),
-    (re.compile(r"\b(?:a )?quarter of an hour\b"), "15 minutes"),
-    (re.compile(r"\ban hour and a half\b|\bone and a half hours\b"), "1.5 hours"),
-    (re.compile(r"\bone and a half\b"), "1.5"),
+    (re.compile(r"\bthree[ -]quarters of an hour\b", re.I), "45 minutes"),
+    (re.compile(r"\b(?:a )?quarter of an hour\b", re.I), "15 minutes"),
+    (re.compile(r"\ban hour and a half\b|\bone and a half hours\b", re.I), "1.5 hours"),
+    (re.compile(r"\bone and a half\b", re.I), "1.5"),
     (re.compile(r"一刻钟"), "15分钟"),
 )
 _BIG = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
@@ -72,7 +76,8 @@ _ENGLISH_RUN = re.compile(
     r"\b(?:(?:half a |a )?dozen|(?:(?:a|{w})(?=[ -](?:hundred|thousand|million))|{w})"
     r"(?:(?:[ -]|(?<=hundred) and )(?:{w}|hundred|thousand|million))*)\b".replace(
         "{w}", "(?:" + "|".join(sorted(_ENGLISH, key=len, reverse=True)) + ")"
-    )
+    ),
+    re.IGNORECASE,
 )
 
 
@@ -139,11 +144,11 @@ def _written(match: re.Match[str], text: str) -> str | None:
 
 
 def _english(match: re.Match[str]) -> str:
-    text = match.group(0)
+    text = match.group(0).lower()
     if text.endswith("dozen"):
         return "6" if text.startswith("half") else "12"
-    if text == "one":
-        return text
+    if text == "one" and not _COUNTED.match(match.string, match.end()):
+        return match.group(0)
     total = current = 0
     for word in re.split(r"[ -]", text):
         if word in _BIG:

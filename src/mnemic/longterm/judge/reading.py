@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
-from functools import lru_cache
 
 from mnemic.longterm.judge import dates, quantities
-from mnemic.longterm.judge.folding import fold, fold_cased
+from mnemic.longterm.judge.folding import fold_cased
 from mnemic.longterm.judge.marks import Mark, blank
 from mnemic.longterm.judge.moods import flags_of, verb_at
 from mnemic.longterm.judge.numerals import with_digits
@@ -58,10 +57,13 @@ class Reading:
         return mark.start > self.pivot
 
 
-@lru_cache(maxsize=512)
 def read(text: str) -> Reading:
-    """Return the reading of a text; any text has one, an empty text an empty one."""
-    digits, cased = with_digits(fold(text)), with_digits(fold_cased(text))
+    """Return the reading of a text; any text has one, an empty text an empty one.
+
+    Not cached on purpose: no copy of what a user wrote may outlive the call.
+    """
+    cased = with_digits(fold_cased(text))
+    digits = cased.lower()
     marks = dates.scan(digits)
     rest = blank(digits, marks)
     amounts = quantities.scan(rest)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
 
 import rjieba
 
@@ -150,7 +149,6 @@ def _joined(cuts: list[str], index: int, lists: Lexicon) -> int:
     return best
 
 
-@lru_cache(maxsize=16_384)
 def _pieces(word: str) -> tuple[str, ...]:
     """Return an unlisted word whole, or its pieces when the lists know enough of it."""
     listed = lexicon().chinese

@@ -1,0 +1,242 @@
+"""Does a search find what is there, by meaning and by word, and never what it must not show?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as trial
+from hypothesis import strategies as st
+
+from mnemic import Actor, Hit, InvalidInput, MemoryService
+from mnemic.longterm.draft import Draft
+from mnemic.retrieval.rank import final_score
+
+
+async def stored(memory: MemoryService, actor: Actor, *texts: str, **more: Any) -> None:
+    verdicts = await memory.add_many(actor, [Draft(text, **more) for text in texts])
+    assert {verdict.outcome for verdict in verdicts} == {"stored"}, verdicts
+
+
+def contents(hits: Any) -> list[str]:
+    return [hit.content for hit in hits]
+
+
+# ---- words
+
+
+@pytest.mark.parametrize("query", ["重排", "模型", "重排模型"])
+async def test_pf_039_chinese_words_inside_a_sentence(
+    memory: MemoryService, actor: Actor, query: str
+) -> None:
+    await stored(memory, actor, "我们把重排模型换成了小型号", "周五下午去游泳", "仓库钥匙在前台")
+    first = (await memory.search_memories(actor, query))[0]
+    assert first.content == "我们把重排模型换成了小型号"
+    assert first.words > 0
+
+
+async def test_pf_040_a_mixed_query(memory: MemoryService, actor: Actor) -> None:
+    await stored(memory, actor, "每日复盘 cron 备份 日志", "The nightly cron job failed", "周报在周五")
+    first = (await memory.search_memories(actor, "复盘 cron 备份"))[0]
+    assert first.content == "每日复盘 cron 备份 日志"
+    assert first.words > 0
+    assert "cron" in first.matched
+
+
+@pytest.mark.parametrize("word", ["茶壶", "雨伞", "地图", "口琴"])
+async def test_pf_041_a_word_that_only_one_line_holds(
+    memory: MemoryService, actor: Actor, word: str
+) -> None:
+    await stored(memory, actor, *(f"{thing}放在柜子里" for thing in ("茶壶", "雨伞", "地图", "口琴")))
+    hits = await memory.search_memories(actor, word)
+    assert hits[0].content == f"{word}放在柜子里"
+    assert hits[0].words > max([hit.words for hit in hits[1:]], default=0.0)
+    assert all(hits[0].score > hit.score for hit in hits[1:])
+
+
+async def test_pf_042_a_company_name_is_no_sum_of_halves(
+    memory: MemoryService, actor: Actor
+) -> None:
+    await stored(memory, actor, "晨星集团的合同下月到期", "他每天晨练一小时", "墙上挂着一幅星图")
+    assert contents(await memory.search_memories(actor, "晨星"))[0] == "晨星集团的合同下月到期"
+
+
+@pytest.mark.parametrize("query", ["Redis", "redis", "ＲＥＤＩＳ", "会话"])
+async def test_pf_043_latin_words_inside_chinese(
+    memory: MemoryService, actor: Actor, query: str
+) -> None:
+    await stored(memory, actor, "我们用Redis存会话", "数据库每晚备份", "接口文档写完了")
+    first = (await memory.search_memories(actor, query))[0]
+    assert first.content == "我们用Redis存会话"
+    assert first.words > 0
+
+
+@pytest.mark.parametrize(
+    "query", ["alpha|zeta", "alpha & !beta", "alpha:*", "'alpha", "alpha <-> beta", "(alpha", "\\"]
+)
+async def test_pf_044_operators_are_no_operators(
+    memory: MemoryService, actor: Actor, query: str
+) -> None:
+    await stored(memory, actor, "alpha note", "gamma diary")
+    hits = await memory.search_memories(actor, query)
+    by_word = {hit.content for hit in hits if hit.words > 0}
+    assert by_word <= {"alpha note"}
+    assert ("alpha note" in by_word) == ("alpha" in query)
+
+
+@pytest.mark.parametrize("query", ["", "   ", "\t", "\u3000", "\u2028"])
+async def test_pf_045_a_blank_query_is_refused(
+    stub_memory: MemoryService, actor: Actor, query: str
+) -> None:
+    await stored(stub_memory, actor, "The blue box holds the cables")
+    for call in (
+        stub_memory.search_memories(actor, query),
+        stub_memory.build_context(actor, query),
+    ):
+        with pytest.raises(InvalidInput) as refused:
+            await call
+        assert refused.value.code == "blank_query"
+
+
+# ---- bounds
+
+
+@pytest.mark.parametrize("k", [0, -1, 101, 10**9, True, 5.0, "5", None, float("nan"), [5]])
+async def test_pf_090_k_is_one_to_a_hundred(
+    stub_memory: MemoryService, actor: Actor, k: Any
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await stub_memory.search_memories(actor, "cables", k)
+    assert refused.value.code == "k_out_of_range"
+
+
+@pytest.mark.parametrize("budget", [0, 19, -5, True, 80.0, "80", None, float("nan"), 10**6])
+async def test_a_budget_is_twenty_to_a_hundred_thousand(
+    stub_memory: MemoryService, actor: Actor, budget: Any
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await stub_memory.build_context(actor, "cables", budget)
+    assert refused.value.code == "budget_tokens_out_of_range"
+    with pytest.raises(InvalidInput):
+        stub_memory.format_memories_for_prompt([], budget)
+
+
+@pytest.mark.parametrize("least", [float("nan"), float("inf"), -0.1, 1.1, True, "0.5", None])
+async def test_a_least_score_is_a_share(
+    stub_memory: MemoryService, actor: Actor, least: Any
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await stub_memory.search_memories(actor, "cables", min_score=least)
+    assert refused.value.code == "min_score_out_of_range"
+
+
+@pytest.mark.parametrize("query", [None, 5, b"cables", ["cables"]])
+async def test_a_query_is_text(stub_memory: MemoryService, actor: Actor, query: Any) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        await stub_memory.search_memories(actor, query)
+    assert refused.value.code == "query_not_text"
+
+
+async def test_a_user_without_memories_finds_nothing(stub_memory: MemoryService) -> None:
+    assert list(await stub_memory.search_memories(Actor("nobody"), "cables")) == []
+    assert await stub_memory.build_context(Actor("nobody"), "cables") == ""
+
+
+# ---- any store, any question
+
+WORDS = ("tea", "boat", "river", "lamp", "clock", "glass", "北京", "图书馆", "自行车", "下雨")
+TEXTS = st.lists(st.sampled_from(WORDS), min_size=3, max_size=6, unique=True).map(" ".join)
+ITEMS = st.lists(
+    st.tuples(
+        TEXTS,
+        st.sampled_from(("fact", "habit", "preference")),
+        st.sampled_from(("user", "session")),
+        st.sampled_from((0.8, 0.9, 1.0)),
+    ),
+    max_size=14,
+)
+_users = iter(f"u{n}" for n in range(10**9))
+
+
+@trial(
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(
+    items=ITEMS,
+    query=TEXTS,
+    k=st.sampled_from((1, 3, 10, 100)),
+    memory_type=st.sampled_from((None, "fact", "habit")),
+    scope=st.sampled_from((None, "user", "session")),
+    min_score=st.sampled_from((0.0, 0.4, 0.6, 1.0)),
+)
+async def test_pf_089_an_answer_holds_all_that_it_can(
+    stub_memory: MemoryService,
+    items: list[tuple[str, str, str, float]],
+    query: str,
+    k: int,
+    memory_type: Any,
+    scope: Any,
+    min_score: float,
+) -> None:
+    """min(k, distinct readable items at or above min_score); a filter never adds a row."""
+    actor = Actor(next(_users), session="s")
+    drafts = [Draft(text, kind, where, trust) for text, kind, where, trust in items]  # type: ignore[arg-type]
+    await stub_memory.add_many(actor, drafts)
+    known = (await stub_memory.list(actor, limit=1000)).items
+    every = await stub_memory.search_memories(actor, query, 100)
+    assert {hit.id for hit in every} <= {item.id for item in known}
+    distinct = {(item.memory_type, tuple(sorted(item.content.split()))) for item in known}
+    assert len(every) >= min(100, len(distinct))
+
+    def passes(hit: Hit) -> bool:
+        fits = memory_type in (None, hit.item.memory_type) and scope in (None, hit.item.scope)
+        return fits and hit.score >= min_score
+
+    hits = await stub_memory.search_memories(
+        actor, query, k, memory_type, scope, min_score=min_score
+    )
+    assert all(hit.score >= min_score for hit in hits)
+    assert all(memory_type in (None, hit.item.memory_type) for hit in hits)
+    assert all(scope in (None, hit.item.scope) for hit in hits)
+    assert len(hits) <= min(k, len(every))
+    if memory_type is None and scope is None:
+        assert contents(hits) == contents(hit for hit in every if passes(hit))[:k]
+    else:
+        wanted = [item for item in known if memory_type in (None, item.memory_type)]
+        readable = {
+            (item.memory_type, tuple(sorted(item.content.split())))
+            for item in wanted
+            if scope in (None, item.scope)
+        }
+        assert min_score > 0 or len(hits) >= min(k, len(readable))
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    for hit in hits:
+        parts = hit.parts
+        assert hit.score == final_score(parts.similarity, parts.confidence, hit.item.scope)
+        assert parts.confidence == hit.item.confidence
+
+
+SHARES = st.floats(0, 1)
+
+
+@given(SHARES, SHARES, SHARES, SHARES, st.sampled_from(("user", "project", "session")))
+def test_a_final_score_rises_with_each_part(
+    s1: float, s2: float, c1: float, c2: float, scope: Any
+) -> None:
+    low = final_score(min(s1, s2), min(c1, c2), scope)
+    high = final_score(max(s1, s2), max(c1, c2), scope)
+    assert 0 <= low <= high <= 1
+    assert final_score(s1, c1, "user") < final_score(s1, c1, "project")
+    assert final_score(s1, c1, "project") < final_score(s1, c1, "session")
+
+
+async def test_a_hundred_hits_come_when_a_hundred_are_there(
+    stub_memory: MemoryService, actor: Actor
+) -> None:
+    drafts = [Draft(f"Locker {n} in the annex belongs to team {n}") for n in range(120)]
+    await stub_memory.add_many(actor, drafts)
+    hits = await stub_memory.search_memories(actor, "a boat on the river", 100)
+    assert len({hit.id for hit in hits}) == 100
