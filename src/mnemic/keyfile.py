@@ -25,7 +25,10 @@ def default_key_file(deployment: UUID) -> Path:
     """Return where the key of a deployment lies unless ``MNEMIC_KEY_FILE`` names another place."""
     if hasattr(os, "geteuid") and os.geteuid() == 0:
         return Path("/etc/mnemic/keys") / f"{deployment}.key"
-    return platformdirs.user_config_path("mnemic") / "keys" / f"{deployment}.key"
+    folder = platformdirs.user_config_path("mnemic") / "keys"
+    if folder.is_relative_to(platformdirs.user_data_path("mnemic", appauthor=False)):
+        folder = platformdirs.user_config_path("mnemic-keys")  # macOS has one place for both
+    return folder / f"{deployment}.key"
 
 
 class KeyFile:

@@ -13,7 +13,6 @@ import psycopg
 import pytest
 
 from conftest import Connect, Server
-from mnemic import keys as keys_module
 from mnemic.crypto import DataKey, place
 from mnemic.deployment import Deployment
 from mnemic.errors import ConfigurationError, KeyUnavailable, PermissionDenied
@@ -278,10 +277,10 @@ async def test_a_cached_key_lives_a_minute(
 ) -> None:
     await obtain(deployment)
     keys, now = await ring(deployment, counting), time.monotonic()
-    monkeypatch.setattr(keys_module.time, "monotonic", lambda: now)
+    monkeypatch.setattr("mnemic.keys.time.monotonic", lambda: now)
     await obtain(deployment, KIM, keys)
     for later, unwrapped in ((59.0, 1), (61.0, 2), (62.0, 2), (200.0, 3)):
-        monkeypatch.setattr(keys_module.time, "monotonic", lambda later=later: now + later)
+        monkeypatch.setattr("mnemic.keys.time.monotonic", lambda later=later: now + later)
         await obtain(deployment, KIM, keys)
         assert counting.unwrapped == unwrapped
 

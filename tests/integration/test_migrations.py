@@ -247,13 +247,20 @@ async def test_owner_and_superuser_are_refused_as_service_at_the_start(
         assert (await refusal(alone)).code == "service_login_too_powerful"
 
 
-async def test_a_member_of_the_service_role_may_serve_and_a_stranger_may_not(
+async def test_a_member_of_the_service_role_may_serve_and_others_may_not(
     deployment: Deployment, bare: Any, connect: Connect
 ) -> None:
     from mnemic.deployment import _SQL, _require_service
 
     conn = await connect("superuser")
-    for attributes, code in (("in role mnemic_service", None), ("", "service_login_not_admitted")):
+    cases = {
+        "in role mnemic_service": None,
+        "": "service_login_not_admitted",
+        "in role mnemic_owner": "service_login_too_powerful",
+        "in role postgres": "service_login_too_powerful",
+        "bypassrls": "service_login_too_powerful",
+    }
+    for attributes, code in cases.items():
         role = await bare[1](f"login {attributes}")
         await conn.execute(sql.SQL("set role {}").format(sql.Identifier(role)))
         found = await conn.execute(_SQL["service_login"], {"schema": deployment.database.schema})

@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from typing import Any
 
-import psutil
+import psutil  # type: ignore[import-untyped]
 import psycopg
 import pytest
 
@@ -29,6 +29,7 @@ from mnemic.errors import (
 )
 from mnemic.model import Actor
 from mnemic.settings import Settings
+from mnemic.storage.halfvec import HalfVector
 from mnemic.storage.pool import Database, Transaction
 from stub_embedder import StubEmbedder, curve
 
@@ -289,6 +290,15 @@ async def test_nobodys_transaction_sees_shared_tables_only(
     async with small.system() as tx:
         assert await tx.all("select 1 from app_user") == []
         assert len(await tx.all("select 1 from deployment")) == 1
+
+
+async def test_a_vector_arrives_as_it_was_sent(small: Database) -> None:
+    values = (0.5, -0.25, 65504.0, 0.0)
+    async with small.system() as tx:
+        row = await tx.one(
+            "select %(v)s::real[] as floats, %(v)s::text as shown", {"v": HalfVector(values)}
+        )
+    assert row == {"floats": list(values), "shown": "[0.5,-0.25,65504,0]"}
 
 
 @pytest.mark.parametrize("prepare", [True, False])

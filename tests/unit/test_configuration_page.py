@@ -40,11 +40,8 @@ def test_each_setting_has_its_variable_and_default(name: str) -> None:
     if field.default is None or field.default == frozenset():
         assert default.startswith(_NOTHING)
     else:
-        assert (
-            default.strip("`") == f"{field.default:g}"
-            if isinstance(field.default, float)
-            else default
-        )
+        shown = f"{field.default:g}" if isinstance(field.default, float) else str(field.default)
+        assert default.strip("`") == shown
 
 
 def test_what_is_secret_is_marked() -> None:

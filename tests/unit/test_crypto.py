@@ -71,7 +71,12 @@ def test_a_value_moved_to_another_place_does_not_open(other: bytes) -> None:
 def test_places_are_equal_only_when_all_parts_are(
     one: tuple[str, ...], two: tuple[str, ...]
 ) -> None:
-    assert (place(*one) == place(*two)) == (one == two)
+    assert (_place(one) == _place(two)) == (one == two)
+
+
+def _place(parts: tuple[str, ...]) -> bytes:
+    table, scope_key, row, column = parts
+    return place(table, scope_key, row, column)
 
 
 @given(st.binary(max_size=43))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from uuid import RFC_4122, UUID, uuid4
+from uuid import RFC_4122, UUID
 
 import pytest
 from hypothesis import given
@@ -44,7 +44,7 @@ def test_every_spelling_of_a_uuid_is_understood(value: UUID) -> None:
     assert parse_id(value) == parse_id(str(value)) == parse_id(value.hex.upper()) == value
 
 
-@pytest.mark.parametrize("value", ["", "12", "no-uuid", None, 7, b"x" * 16, f"{uuid4()}0", ["a"]])
+@pytest.mark.parametrize("value", ["", "12", "no-uuid", None, 7, b"x" * 16, "0" * 33, ["a"]])
 def test_what_is_no_uuid_is_refused_without_being_repeated(value: object) -> None:
     with pytest.raises(InvalidInput) as caught:
         parse_id(value)

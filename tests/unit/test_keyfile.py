@@ -12,11 +12,13 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import platformdirs
 import pytest
 
 from mnemic.crypto import KEY_BYTES, new_secret
 from mnemic.errors import ConfigurationError, KeyUnavailable
 from mnemic.keyfile import KeyFile, default_key_file
+from mnemic.storage.embedded import default_data_dir
 
 
 @pytest.fixture
@@ -178,12 +180,19 @@ async def test_no_refusal_repeats_key_material(path: Path) -> None:
         assert secret not in str(await refusal(put(path, text)))
 
 
+@pytest.mark.parametrize("system", ["Linux", "macOS", "root"])
 def test_the_default_place_is_named_by_the_deployment_and_not_with_the_data(
-    monkeypatch: pytest.MonkeyPatch,
+    system: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for uid in (0, 1000):
-        monkeypatch.setattr(os, "geteuid", lambda uid=uid: uid)
-        place = default_key_file(UUID(int=5))
-        assert place.name == f"{UUID(int=5)}.key"
-        assert place.parent.name == "keys"
-        assert "/var/lib" not in str(place)
+    shared = Path("/home/kim/Library")
+    folders = {
+        "Linux": (Path("/home/kim/.config"), Path("/home/kim/.local")),
+        "macOS": (shared, shared),
+    }
+    config, data = folders.get(system, (Path("/root"), Path("/root")))
+    monkeypatch.setattr(os, "geteuid", lambda: 0 if system == "root" else 1000)
+    monkeypatch.setattr(platformdirs, "user_config_path", lambda name, **_: config / name)
+    monkeypatch.setattr(platformdirs, "user_data_path", lambda name, **_: data / name)
+    place = default_key_file(UUID(int=5))
+    assert place.name == f"{UUID(int=5)}.key"
+    assert not place.is_relative_to(default_data_dir())

@@ -121,6 +121,7 @@ class Changes:
         if expected_version is not None:
             whole(expected_version, 1, 2**31 - 1, "expected_version")
         before = await self._items.get(actor, wanted)
+        _require_kept(before.status)
         given: dict[str, object] = {
             "content": content,
             "memory_type": memory_type,
@@ -264,5 +265,9 @@ def _require_current(row: Row, before: MemoryItem, expected: int | None) -> None
         raise Conflict(
             "version_conflict", "The item was changed since. Read it again.", version=row["version"]
         )
-    if row["status"] not in ("active", "pending"):
+    _require_kept(row["status"])
+
+
+def _require_kept(status: str) -> None:
+    if status not in ("active", "pending"):
         raise Conflict("item_retired", "The item is retired. Read it again.")

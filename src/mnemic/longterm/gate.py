@@ -118,15 +118,18 @@ def decide(
     """Judge the neighbours, most similar first; ``since`` is when the text began to be true (None: now).
 
     One at or above ``threshold`` that says the same makes the text a duplicate. Those that say an older
-    value are superseded; one that says a value of a later time supersedes the text itself. Below the
-    threshold, from DISTANT on, only a change that is announced and certain counts.
+    value are superseded; one that says a value of a later time supersedes the text itself. Neighbours below
+    the threshold are of use for a text that announces a change; of them only what is certain counts.
     """
     retired: list[UUID] = []
     later: list[tuple[datetime, UUID]] = []
     why: str | None = None
     for neighbour in sorted(neighbours, key=lambda n: -n.similarity):
-        late = _late(neighbour, since)
-        found = _judged(text, neighbour, judge, late, near=neighbour.similarity >= threshold)
+        late = since is not None and (neighbour.valid_from or since) > since
+        if neighbour.similarity >= threshold:
+            found = _judged(text, neighbour, judge, late)
+        else:
+            found = None if late else _certain(text, neighbour, judge)
         if found is None:
             continue
         if found.label == "same":
@@ -150,26 +153,22 @@ def announces_change(text: str) -> bool:
     return bool(reading.flags & {"change", "end"}) or any(t.sign < 0 for t in reading.tokens)
 
 
-def _late(neighbour: Neighbour, since: datetime | None) -> bool:
-    return since is not None and neighbour.valid_from is not None and neighbour.valid_from > since
-
-
-def _judged(
-    text: str, neighbour: Neighbour, judge: Judge, late: bool, *, near: bool
-) -> Judgement | None:
+def _judged(text: str, neighbour: Neighbour, judge: Judge, late: bool) -> Judgement | None:
     """Return the judgement when it says same, or that the one of the later time replaces the other."""
-    first, second = (text, neighbour.text) if late else (neighbour.text, text)
-    if not near:
-        if neighbour.similarity < DISTANT or not announces_change(second):
-            return None
-        found = judge(first, second, neighbour.similarity)
-        certain = found.label == "newer" and found.sure and found.why in _CERTAIN
-        return found if certain else None
-    arriving = judge(neighbour.text, text, neighbour.similarity)
-    if arriving.label == "same":
-        return arriving
-    found = judge(first, second, neighbour.similarity) if late else arriving
-    return found if found.label == "newer" else None
+    found = judge(neighbour.text, text, neighbour.similarity)
+    if late and found.label != "same":
+        found = judge(text, neighbour.text, neighbour.similarity)
+        return found if found.label == "newer" else None
+    return None if found.label == "different" else found
+
+
+def _certain(text: str, neighbour: Neighbour, judge: Judge) -> Judgement | None:
+    """Return the judgement about a distant text when it is sure to be replaced."""
+    if neighbour.similarity < DISTANT:
+        return None
+    found = judge(neighbour.text, text, neighbour.similarity)
+    sure = found.label == "newer" and found.sure and found.why in _CERTAIN
+    return found if sure else None
 
 
 def _pending(text: str, confidence: float, limits: Limits) -> str | None:

@@ -22,7 +22,8 @@ from mnemic.storage.statements import statements
 from mnemic.text import exact_form
 
 _SQL = statements("items")
-NEIGHBOURS = 16
+NEIGHBOURS, MEMBERS = 8, 16
+"""How many of the nearest are judged; more when a whole kind may be denied."""
 NOBODY = UUID(int=0)
 Opinions = Mapping[tuple[str, str], Judgement]
 NO_OPINIONS: Opinions = {}
@@ -90,7 +91,7 @@ class Known:
             "model_id": self.model.model_id,
             "since": since,
             "except_id": besides,
-            "limit": NEIGHBOURS,
+            "limit": NEIGHBOURS if least >= self.threshold else MEMBERS,
         }
         rows = await place.tx.all(_SQL["neighbours"], params)
         near = [(row, self.model.curve(row["cosine"])) for row in rows]
@@ -128,8 +129,7 @@ class Known:
         opinions: Opinions = NO_OPINIONS,
     ) -> Decision:
         """Return what the neighbours of a text make of it."""
-        distant = since is not None or announces_change(text)
-        least = min(DISTANT, self.threshold) if distant else self.threshold
+        least = min(DISTANT, self.threshold) if announces_change(text) else self.threshold
         found = await self.neighbours(place, vector, least=least, since=since, besides=besides)
         return decide(text, found, _judge_with(opinions), self.threshold, since)
 

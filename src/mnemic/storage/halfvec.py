@@ -1,7 +1,8 @@
-"""How does a vector travel to and from PostgreSQL?
+"""How does a vector travel to PostgreSQL?
 
 pgvector's ``halfvec`` in its binary form: dimensions and a reserved field (two 16-bit integers), then one
-IEEE half float a dimension, all big-endian. Half the bytes of text, and no parsing.
+IEEE half float a dimension, all big-endian. Half the bytes of text, and no parsing. Statements that read one
+back say ``embedding::real[]``.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 
 from psycopg import AsyncConnection
 from psycopg.abc import Buffer
-from psycopg.adapt import Dumper, Loader
+from psycopg.adapt import Dumper
 from psycopg.pq import Format
 from psycopg.types import TypeInfo
 
@@ -28,14 +29,8 @@ class HalfVector:
 
 
 def pack(values: Sequence[float]) -> bytes:
-    """Return the binary form of a vector with finite values within +-65504."""
+    """Return the binary form of a vector. Raises OverflowError for a value beyond +-65504."""
     return struct.pack(f">hh{len(values)}e", len(values), 0, *values)
-
-
-def unpack(data: bytes) -> Vector:
-    """Return the vector of a binary ``halfvec``."""
-    (dims,) = struct.unpack_from(">h", data)
-    return struct.unpack_from(f">{dims}e", data, 4)
 
 
 class _HalfDumper(Dumper):
@@ -43,13 +38,6 @@ class _HalfDumper(Dumper):
 
     def dump(self, obj: HalfVector) -> Buffer | None:
         return pack(obj.values)
-
-
-class _HalfLoader(Loader):
-    format = Format.BINARY
-
-    def load(self, data: Buffer) -> Vector:
-        return unpack(bytes(data))
 
 
 async def register(conn: AsyncConnection[object]) -> None:
@@ -63,4 +51,3 @@ async def register(conn: AsyncConnection[object]) -> None:
         )
     dumper = type("HalfDumper", (_HalfDumper,), {"oid": info.oid})
     conn.adapters.register_dumper(HalfVector, dumper)
-    conn.adapters.register_loader(info.oid, _HalfLoader)

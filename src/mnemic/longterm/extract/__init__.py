@@ -10,6 +10,7 @@ from mnemic.longterm.extract.en import english
 from mnemic.longterm.extract.receipts import receipts
 from mnemic.longterm.extract.rule import Language
 from mnemic.longterm.extract.sentences import has_han, split
+from mnemic.longterm.extract.silence import takes_back
 from mnemic.longterm.extract.statements import statements
 from mnemic.longterm.extract.zh import chinese
 from mnemic.model import Candidate, Turn
@@ -41,7 +42,7 @@ def _of_turn(turns: Sequence[Turn], index: int) -> Iterator[Candidate]:
     seq = _seq(turns, index)
     if turn.role == "assistant":
         yield from receipts(turn.content, seq)
-    if turn.role != "user":
+    if turn.role != "user" or _taken_back(turns, index):
         return
     before = turns[index - 1] if index else None
     if before is not None and before.role == "assistant":
@@ -51,6 +52,12 @@ def _of_turn(turns: Sequence[Turn], index: int) -> Iterator[Candidate]:
             yield from _stated(_after_first_sentence(turn.content), seq)
             return
     yield from _stated(turn.content, seq)
+
+
+def _taken_back(turns: Sequence[Turn], index: int) -> bool:
+    """Tell whether the user's next turn makes a joke of this one."""
+    later = next((turn for turn in turns[index + 1 :] if turn.role == "user"), None)
+    return later is not None and takes_back(later.content)
 
 
 def _after_first_sentence(text: str) -> str:

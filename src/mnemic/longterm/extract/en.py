@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from functools import cache
 
 from mnemic.longterm.extract import en_words as w
+from mnemic.longterm.extract.en_things import THINGS
 from mnemic.longterm.extract.rule import Language, Row, rules
 
 _NAMES = {
@@ -69,10 +70,11 @@ _TABLE: tuple[Row, ...] = (
     ("deadline", "context", "project", r"(?:the |our |my |project |final |submission |delivery )*(?:[\w-]+ ){0,3}?(?:deadline|due date|launch date|go-live date|release date|target date|delivery date|kick-?off)(?: for [^?!]{2,50}?)?\s+(?:is|was moved to|has moved to|moved to|got moved to|got pushed to|will be|falls on)\s+\S", "r"),
     ("stack", "context", "project", r"(?:we|my team|our team|the team|our company|our (?:app|project|backend|frontend|product|service|stack)|the (?:app|project|backend|frontend|product|service|codebase))\s+(?:{ADVERBS})(?:uses?|runs? on|is (?:written|built|based|hosted|deployed) (?:in|with|on)|are (?:on|using)|is called|is named|targets?)\s+(?!it\b|this\b|that\b|them\b|to\b|the same\b)\S[^?!]*", ""),
     ("building", "context", "project", r"(?!.*\bfor (?:\w+ ){1,4}(?:years|decades|months))(?:i'm|i am|we're|we are|i've been|we've been|i have been|my team is|our team is)\s+(?:now |currently |also |still |just |busy )*(?:building|developing|working on|creating|designing|writing|migrating|refactoring|launching|leading|rewriting|porting|maintaining|prototyping|renovating|co-writing)\s+(?!it\b|this\b|that\b|them\b|on it|some\b|something\b|these\b|into|out|late|errors?)(?:a|an|the|our|my|two|several|\w+)\b", "r"),
+    *THINGS,
     ("people", "fact", "user", r"(?:{RELATION})(?:'s|\s+(?:is|are|was|were))\s+(?:{ADVERBS})(?:an?\s+(?!(?:bit|little|lot|mess|pain|nightmare|genius|star|joy|good|great)\b)\S|(?:in|at)\s+(?:\w+\s+)?(?:year|grade|kindergarten|nursery|preschool|school|college|university|uni|medical|law|primary|secondary|high|hospital)\b|(?:almost |nearly |about to turn |turning |turned |now )?(?:\d{1,3}|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|sixteen|seventeen|eighteen|nineteen|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety)\b|allergic|intolerant|vegan|vegetarian|married|single|divorced|engaged|pregnant|expecting|due|retired|autistic|deaf|blind|dyslexic|left-handed|diabetic|named|called|from|based|born|studying|majoring|learning|training|getting married|starting|working (?:as|at|in|for)|living|moving to|into|obsessed|fond|keen|passionate|crazy about|mad about|afraid|scared|terrified|fluent|good at|great at|not (?:a|into|fond|keen)|sitting|taking (?:her|his|their)|graduating|applying|joining|turning|\w+ (?:by birth|by trade)|(?-i:[A-Z])[a-z]+\b|[a-z]+ (?:by birth|by trade))", ""),
     ("people", "fact", "user", r"(?:{RELATION})(?:'s)?\s+(?:name|birthday|surname|last name|nickname|school|job|wedding|allerg\w+|favou?rite \w+|hobby|due date|address|number|email|exam|graduation|dog|cat)\s+(?:is|are|was)\s+\S", ""),
     ("people", "fact", "user", r"(?:{RELATION})(?:\s+and\s+(?:i|my \w+))?\s+(?:{ADVERBS})(?:lives?|works?|loves?|likes?|hates?|enjoys?|adores?|prefers?|dislikes?|can't stand|doesn't (?:like|eat|drink|speak|drive|use|want)|don't (?:like|eat|drink)|eats|drinks|speaks?|plays?|studies|study|teaches|teach|starts?|started|turns|turned|goes to|go to|moved|moves|graduated|graduates|works|runs|owns?|attends|joined|retired|suffers|needs (?:a wheelchair|glasses|insulin)|has|have|wears|collects|paints|cooks|wants to (?:be|become)|got (?:married|engaged|promoted|a job|accepted)|passed away|died|was born|supports|swims|rides|swears by|drives|flies|trains|practi[sc]es|takes|sits|flies|leaves|retires|has taken up|took up)\b(?!\s+(?:it|that|this|you)\b)", ""),
-    ("people", "fact", "user", r"(?!(?:here|there|that|it|what|this|he|she|where|who|how|which|everything|nothing|something|one|monday|today|tomorrow)\b)(?:{Name})(?:'s|\s+is)\s+(?:my|our)\s+(?!favou?rite)\S|(?:{Name})\s+(?:works at|works for|works as|lives in|is the (?:lead|owner|head|manager|contact|ceo|cto|founder|product owner)|handles|owns|leads|runs)\s+\S", ""),
+    ("people", "fact", "user", r"(?!(?:here|there|that|it|what|this|he|she|where|who|how|which|everything|nothing|something|one|monday|today|tomorrow)\b)(?:{Name})(?:'s|\s+is)\s+(?:my|our)\s+(?!favou?rite)\S|(?:{Name})\s+(?:works at|works for|works as|lives in|is the (?:lead|owner|head|manager|contact|ceo|cto|founder|product owner)|handles|owns|leads|runs(?! on\b))\s+\S", ""),
     ("constraint", "constraint", "project", r"(?:in|on|for|at|inside|within|across)\s+(?:this|our|the|my)\s+(?:[\w-]+\s+){0,2}?(?:{PROJECT})\b,?[^?!]{0,80}?\b(?:{MUST})\b", "rt"),
     ("constraint", "constraint", "project", r"(?!.{0,60}\byour\b)(?:we|everyone|everybody|nobody|no one|all|every|any|each|no|only)\b[^?!]{0,90}?\b(?:{PROJECT})\b[^?!]{0,60}?\b(?:{STRONG})\b", "rt"),
     ("constraint", "constraint", "project", r"(?!.{0,60}\byour\b)(?:we|everyone|everybody|nobody|no one|all|every|any|each|no|only)\b[^?!]{0,60}?\b(?:{STRONG}|(?<=nobody )may|(?<=no one )may)\b[^?!]{0,60}?\b(?:{PROJECT})\b", "rt"),
@@ -204,6 +206,22 @@ _PATTERNS: Mapping[str, str] = {
     "subject": (rf"(?:{w.RELATION}|(?:i|we)(?=['\s])|my\s+\w+|our\s+\w+|the\s+\w+)"),
     "person": (w.RELATION),
     "pronoun": (r"(?:he|she)(?=(?:'s)?\s|'s)"),
+    "aside": (
+        r"(?:by the way|btw|so\b(?! far)|hence|therefore|then\b|thus|which (?:is why|means)|that's why|as you (?:know|can)|hence|anyway|though\b|too\b|you know|mind you|of course|if you|in case you|no pressure|just saying|"
+        r"and\s+(?!i\b|i'|we\b|my\b|our\b|he\b|she\b|never\b|always\b|not\b|no\b|so on|only\b)(?:(?-i:[A-Z])[\w'-]+|the|that|this|these|those|it|they|there|you|your|everyone|everybody|people|now|tonight|today|tomorrow|maybe|what|how|can|could|would|please)\b"
+        r"|(?:and |but |so )?(?:i|we)(?:'ll| will|'d| would| think| guess| hope| wonder| was wondering| need| want| have to| must| should| had better| might| may| can't decide| don't know| was thinking|'m thinking|'m looking|'m trying|'m wondering)\b"
+        r"|(?:now|today|tonight|tomorrow|this (?:weekend|week|time|morning|evening|afternoon)|next time|right now|at the moment|for now)\b|(?:hope|hopefully|sadly|unfortunately|luckily|fortunately|thankfully|honestly|sorry)\b|that is how|don't tell|keep it)"
+    ),
+    "elaborates": (r"(?!)"),
+    "ellipsis": (
+        r"(?:and |but )?(?:(?P<noun>(?:an? |the |from |based in |originally from |\d{1,3}(?: years? old)?$|\w+ty(?:-\w+)? years old)(?!bit|lot|little|few|couple|while))|(?:also |now |currently |still |usually |really )?(?:lives?|works?|loves?|hates?|likes?|prefers?|study|studies|teach(?:es)?|speaks?|collects?|plays?|drives?|owns?|runs?|can't|cannot|don't|doesn't|never|has|have|am|was|grew up|come from)\b)"
+    ),
+    "dangles": (
+        r"(?:i|we)(?:'d|'m|'ve|'ll)?\s+(?:can |could |would |always |really |never |also |still |just |much |rather |usually |absolutely |strongly |tend to |prefer to |like to |don't |do not |can't |cannot |sooner |want to |try to ){0,4}(?:avoid|love|like|hate|use|prefer|enjoy|dislike|adore|stand|bear|eat|drink|wear|buy|play|work (?:on|with)|make|keep|built|wrote|made|want|skip|choose|pick|have|had|own|need|drive|take|know|do|see|watch|read|follow|can't stand)\s+"
+        r"(?:(?:it|them|those|these|this|that|one|ones|him|her|both|either|neither)(?=$|[\s,.;])|(?:the|that|this|those|these)\s+(?:\w+\s+){0,2}?(?:variables?|function|error|errors|code|script|file|table|column|query|bug|output|result|results|example|loop|class|method|story|character|characters|world|scene|plot|paragraph|sentence|list|title|version|answer|idea|ideas|option|options|approach|design|code snippet|name|names|image|layout|suggestion|suggestions|plan|concept|ending|part|section|line|way|one)(?=$|[,.;]))"
+    ),
+    "role_head": (r"(?:(?:as|being|speaking as|working as|in my role as|in my job as)\s+(?=(?:an?|the)\s)(?!a (?:team|group|kid|child)\b))"),
+    "absurd": (w.ABSURD),
     "attaches": (
         r"(?!(?:(?:and |but |so |plus |then )?(?:i|i'm|i've|i'd|i'll|we|we're|we've|we'll|it|there|this|the)\b|he|she|they|you|please|what|how|can|could|would|any|so (?:what|how|can|could|please|i|we)|thanks|let|help|(?:but|and|so|of course|though|however|also|well|yes|no|sadly)$|is|are|do|does|it's|it is|that's|i think|i want|i need|nice to meet|pleased to meet|great to|good to|i'm (?:looking|trying|wondering|thinking)|and i (?:want|need|think|was)|but i (?:want|need|think|am)|i was|i wonder|i just|wish)\b)\S[^?!]{1,160}$"
     ),
@@ -214,4 +232,4 @@ _PATTERNS: Mapping[str, str] = {
 def english() -> Language:
     """Return the English rules, compiled at the first use."""
     patterns = {name: re.compile(text, re.IGNORECASE) for name, text in _PATTERNS.items()}
-    return Language(code="en", rules=rules(_TABLE, _NAMES), drops=False, joiner=" ", **patterns)
+    return Language(code="en", rules=rules(_TABLE, _NAMES), drops=False, i_am="'m ", **patterns)

@@ -101,3 +101,16 @@ CRAFT = _any(
     "speak|read|write|code|program|play|cook|bake|draw|paint|sew|knit|crochet|drive|ride|ski|snowboard|skate|surf|sail|swim|dive|dance|sing|juggle|type|touch-type|fly|weld|solder|"
     "debug|administer|edit videos|edit video|edit audio|photograph|repair|tune|teach|lip-read|whistle|climb|fence|shoot|fish|garden|mix|produce|compose|arrange|sculpt|carve|brew|model|animate|translate|interpret|script|design|operate|wire|use(?= (?-i:[A-Z])[\\w.+#-]*(?!.* now))"
 )
+
+_NOT_HUMAN = _any(
+    "duck|rubber duck|goose|potato|robot|android|alien|martian|unicorn|dragon|wizard|witch|vampire|werewolf|ghost|zombie|mermaid|goblin|troll|elf|hobbit|jedi|ninja|pirate|superhero|toaster|fridge|"
+    "houseplant|cactus|raccoons?|squirrels?|octopus|octopuses|penguins?|goldfish|hamsters?|walrus|badgers?|pigeons?|seagulls?|lizards?|dinosaur|t-rex|brick|rock|mushroom|cabbage|turnip|banana|sandwich|"
+    "hologram|simulation|figment|time traveller|time traveler|cyborg|clone|spreadsheet|magic 8 ball|coffee machine|llama|lemming|gremlin|demon|king|queen|emperor|pharaoh|pope|batman|superman|sherlock holmes"
+)
+_HUMAN = r"(?:i'm|i am|(?:my|our)\s+(?:\w+\s+)?(?:boss|manager|husband|wife|brother|sister|mum|mom|dad|mother|father|colleague|coworker|co-worker|teammate|landlord|neighbour|neighbor|teacher|ceo|cto|team|client|lawyer|doctor|therapist|supervisor|mentor|flatmate|roommate)(?:'s| is| are))"
+ABSURD = (
+    rf"\b{_HUMAN}\s+(?:actually |really |basically |secretly |just |literally |technically |in fact |probably |obviously )*(?:an? |the |two |three |four |five |several |half |made of )(?:[\w-]+ ){{0,3}}?{_NOT_HUMAN}(?!-|\s+(?:owner|breeder|keeper|fan|lover|trainer|collector|engineer|developer|programmer|enthusiast|parent|person|maker|rescuer|player|of a)\b)\b"
+    r"|\b(?:my|our) (?:cat|dog|hamster|goldfish|parrot|rabbit|plant|toaster|pet \w+) (?:is (?:the|our|my) (?:ceo|boss|manager|cto|lead)|runs|manages|owns|files|approves|codes|programs|writes|reviews|does my)\b|\bpet (?:dragon|unicorn|dinosaur|phoenix)\b|\braised by (?:wolves|bears|robots|aliens)"
+    r"|\b(?:live|living|based|born|from|home) (?:in|on|from|is) (?:the (?:moon|sun|dark side of)|mars|venus|jupiter|narnia|mordor|hogwarts|atlantis|middle-earth|a (?:volcano|black hole|parallel universe))|\bi(?:'m| am) (?:over )?(?:[2-9]\d\d|1[3-9]\d|\d{4,}|a (?:hundred|thousand|million)|\w+ (?:hundred|thousand|million)) years old"
+    r"|\ballergic to (?:mondays?|work|meetings|mornings|deadlines|people|effort|exercise)|\bdon't tell anyone\b.*(?:raccoon|alien)|\bi (?:can|could) (?:fly$|teleport|read minds|talk to ghosts)|\b(?:took over|rule|conquered) the (?:world|galaxy)"
+)

@@ -27,7 +27,7 @@ class Hearing:
     def silent(self) -> bool:
         """Tell whether the sentence as a whole is a joke, sarcasm or a question by its tag."""
         language = self.language
-        if language.sarcasm.search(self.whole):
+        if language.sarcasm.search(self.whole) or language.absurd.search(self.whole):
             return True
         if language.laughter.search(self.whole) and not self._gives_name():
             return True

@@ -42,7 +42,10 @@ class Rule:
 class Language:
     """The words of one language. Patterns named ``*_head`` match at a clause's start.
 
-    ``drops``: a subject may be left out and is then the one of the clause before.
+    ``drops``: a subject may be left out and is then the one of the clause before; where it is False,
+    ``ellipsis`` names the clauses that may do so nevertheless. ``aside`` is what a statement does not
+    need behind it, ``elaborates`` what it does; ``dangles`` is a content whose object stands elsewhere;
+    ``role_head`` is the "as" of "as a nurse", for which ``i_am`` is put.
     """
 
     code: str
@@ -68,8 +71,14 @@ class Language:
     person: re.Pattern[str]
     pronoun: re.Pattern[str]
     attaches: re.Pattern[str]
+    aside: re.Pattern[str]
+    elaborates: re.Pattern[str]
+    ellipsis: re.Pattern[str]
+    dangles: re.Pattern[str]
+    role_head: re.Pattern[str]
+    absurd: re.Pattern[str]
     drops: bool
-    joiner: str
+    i_am: str
 
 
 def alternatives(words: str) -> str:

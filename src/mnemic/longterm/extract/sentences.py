@@ -80,9 +80,14 @@ def _clause_end() -> re.Pattern[str]:
         r"I|I'm|I've|I'd|my|we|we're|we've|our|he|she|they|he's|she's|please|can|could|would|what|how|"
         r"which|is|are|do|does|any|the|don't|never|always|let's|call|everyone|people|friends|everybody|most"
     )
+    verb = (
+        r"(?:(?:also|now|currently|still|usually|really)\s+)?(?:lives?|works?|loves?|hates?|prefers?|studies|study|"
+        r"teach(?:es)?|speaks?|collects?|plays?|drives?|owns?|runs?|can't|cannot|don't|doesn't|never|has|have|am|was)"
+    )
     return re.compile(
         r"[,，](?!\d)|[:：](?!\d)(?!//)|[—–]+|\s-+\s|\s*[()（）]\s*"
         rf"|\s(?=(?:and|but|so|because|though|although|plus)\s+(?:{subject})(?=[\s'])(?!\s*$))"
+        rf"|\s(?=(?:and|but)\s+{verb}\s+\S)"
         rf"|(?<=[{HAN}])\s+(?=[{HAN}])|(?<=[{HAN}])(?=(?:但是|不过|所以|而且|因此)[{HAN}])",
         re.IGNORECASE,
     )

@@ -12,6 +12,7 @@ from functools import cache
 
 HIDDEN = "\ue000"
 LONGEST_READ = 12_000
+TAKEN_BACK_WITHIN = 60
 
 _EN_TEXT = (
     r"(?:text|sentences?|paragraphs?|passage|e-?mail|mail|letter|essay|draft|poem|lyrics?|lines?|caption|bio|story|chapter|scene|dialogue|speech|post|tweet|message|review|abstract|quote|"
@@ -57,16 +58,30 @@ def _rest() -> tuple[re.Pattern[str], ...]:
             rf"\b(?:here'?s?(?: is| are)?|below is|this is|the following(?: is)?|attached is)\b[^.:?!\n]{{0,50}}\b{_EN_TEXT}\b[^.:?!\n]{{0,60}}[:：\n]",
             rf"\b(?:this|the|that|a|his|her|their|my|one|an) (?:\w+ ){{0,2}}(?:{_EN_TEXT}|readme|comment|website|web ?site|screenshot|sign|note|book|novel|song|character|narrator|hero(?:ine)?|protagonist|contract|label|issue|ticket|docs?|pdf)s?\b[^.:?!\n]{{0,40}}\b(?:says?|said|reads?|states?|goes|tells?|wrote|writes|contains?|has)\b[^.:?!\n]{{0,20}}[:：,]",
             r"(?m:^(?:text|input|prompt|context|passage|document|content|example|original|source|article|transcript|email)s?[ \t]*:)",
-            r"\b(?:suppose|supposing|imagine|pretend|hypothetically|let'?s (?:role-?play|pretend|imagine|suppose|assume)|assume (?:that )?(?:I|we)|role-?play|act as|you are now|play the (?:role|part) of|in character|in an alternate|for the sake of argument)\b",
             rf"{_ZH_STRONG}[^。：:？?\n]{{0,50}}[：:\n]",
             rf"(?:帮我|请|麻烦|看看|看下|检查|修改|改改|改一下|评价|点评|分析|解释|判断|朗读|排版|读|评)[^。：:？?\n]{{0,30}}?{_ZH_TEXT}[^。：:？?\n]{{0,30}}[：:\n]",
             rf"{_ZH_TEXT}[^。：:？?\n]{{0,20}}[：:\n]",
             rf"{_ZH_PAGE}[^。？?\n，]{{0,14}}(?:写着|写道|写了|写的是|里写|说|提到|提示|唱|是这样|显示|有一行|有一句|有句|出现|备注|注明|标着|标注)[^。？?\n：:]{{0,14}}[：:，,]",
             r"写(?:一)?(?:篇|首|段|封|个|句|份)[^。？?\n：:]{0,30}[：:]",
             r"(?:开头|结尾|内容|标题|主题|首句|台词|原文|文本|正文|题目|句子|例句)(?:是|为|如下)?[：:]",
-            r"(?:假设|设想|想象一下|想象|假定|假装|扮演|角色扮演|你现在是|你将扮演|从现在开始你是|来演|演一个|代入|情景模拟|模拟面试)",
         )
     )
+
+
+@cache
+def _roles() -> re.Pattern[str]:
+    """Words after which a turn plays a role or a thought through, unless it is for a session."""
+    return re.compile(
+        r"\b(?:suppose|supposing|imagine|pretend|hypothetically|let'?s (?:role-?play|pretend|imagine|suppose|assume)|assume (?:that )?(?:I|we)|role-?play|act as|you are now|play the (?:role|part) of|in character|in an alternate|for the sake of argument)\b"
+        r"|(?:假设|设想|想象一下|想象|假定|假装|扮演|角色扮演|你现在是|你将扮演|从现在开始你是|来演|演一个|代入|情景模拟|模拟面试)",
+        re.IGNORECASE,
+    )
+
+
+def _of_session(view: str, at: int) -> bool:
+    """Tell whether what stands shortly before a position binds it to this conversation."""
+    before = re.split(r"[.!?。！？\n]", view[max(0, at - 80) : at])[-1]
+    return re.search(r"\b(?:chat|session|conversation|thread)\b|会话|对话|聊", before) is not None
 
 
 @cache
@@ -120,6 +135,11 @@ def is_joke(text: str) -> bool:
     )
 
 
+def takes_back(text: str) -> bool:
+    """Tell whether a turn opens with the words that make a joke of the turn before it."""
+    return is_joke(text[:TAKEN_BACK_WITHIN])
+
+
 def readable(text: str) -> str:
     """Return the text with everything blanked that may not be read as a statement; equal length.
 
@@ -143,6 +163,7 @@ def _hide_quote(found: re.Match[str]) -> str:
 
 def _without_foreign_rest(view: str) -> str:
     starts = [match.end() for pattern in _rest() if (match := pattern.search(view))]
+    starts += [m.end() for m in _roles().finditer(view) if not _of_session(view, m.start())][:1]
     if starts:
         cut = min(starts)
         view = view[:cut] + "\n" * (len(view) - cut)

@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 from mnemic.longterm.extract.hearing import Hearing
 from mnemic.longterm.extract.rule import INFERRED, STATED, Language, Rule
+from mnemic.longterm.extract.runs import continues, same
 from mnemic.longterm.extract.sentences import Clause, Sentence, split
 from mnemic.longterm.extract.silence import HIDDEN, is_command, is_joke, readable
 
 LONGEST_RUN = 320
 LOOKED_AT = 240
-_WHOLE = frozenset({"preference", "constraint", "decision"})
 _PERSONAL = frozenset({"nickname", "remember"})
 _ANYTHING = re.compile("")
 
@@ -116,33 +116,23 @@ class _Reading:
                 continue
             if run is not None:
                 yield self._finished(run)
-            run = self._with_topic(found, topic) if found else None
+            run = self._standing_alone(found, topic) if found else None
             topic = None if muted or found else clause.start if topic is None else topic
         if run is not None:
             yield self._finished(run)
 
     def _longer(self, run: Statement, clause: Clause, found: Statement | None) -> Statement | None:
         """Return the run with this clause in it, or None when the clause stands for itself."""
-        end = clause.end if found is None else found.end
+        start, end = self.hearing.after_lead(clause), clause.end if found is None else found.end
         if end - run.start > LONGEST_RUN:
             return None
-        joins = self._continues(run, clause) if found is None else self._same(run, found)
+        if found is None:
+            before = self.view[run.end]
+            joins = continues(self.view, clause.start, clause.end, before, run.rule, self.language)
+        else:
+            more = self.language.elaborates.match(self.view, start, clause.end) is not None
+            joins = same(run.rule, found.rule, own_subject=found.own_subject, elaborates=more)
         return replace(run, end=end) if joins else None
-
-    def _continues(self, run: Statement, clause: Clause) -> bool:
-        if self.language.request_head.match(self.view, clause.start, clause.end):
-            return False
-        whole = self.language.drops or run.rule.memory_type in _WHOLE or self.view[run.end] in ":："
-        if run.rule.name == "remember" or (run.rule.rest and whole):
-            return True
-        return self.language.attaches.match(self.view, clause.start, clause.end) is not None
-
-    def _same(self, run: Statement, found: Statement) -> bool:
-        """Tell whether a clause that matches too only says more of the same kind."""
-        kinds = found.rule.memory_type == run.rule.memory_type
-        if run.rule.name == "remember" or run.rule.rest:
-            return kinds or not found.own_subject
-        return kinds and found.rule.scope == run.rule.scope and not found.own_subject
 
     def _statement(self, clause: Clause) -> Statement | None:
         start = self.hearing.after_lead(clause)
@@ -180,12 +170,26 @@ class _Reading:
             start = clause.start + pronoun.end()
             return Statement(start, clause.end + reach, self.person, rule, True) if rule else None
         own = self._note_subject(spoken)
-        rule, reach = self._first(spoken, rest)
-        prefix = ""
-        if rule is None and not own and subject and self.language.drops:
-            prefix = subject + self.language.joiner
+        for prefix in self._prefixes(spoken, "" if own else subject):
             rule, reach = self._first(prefix + spoken, rest)
-        return Statement(clause.start, clause.end + reach, prefix, rule, own) if rule else None
+            if rule is not None:
+                return Statement(clause.start, clause.end + reach, prefix, rule, own)
+        return None
+
+    def _prefixes(self, spoken: str, subject: str) -> tuple[str, ...]:
+        """Return what may stand before a clause that leaves its subject out, likeliest first."""
+        language = self.language
+        if not subject:
+            return ("",)
+        if language.drops:
+            others = language.person.fullmatch(subject) and "我" not in spoken
+            return (subject, "") if others else ("", subject)
+        left_out = language.ellipsis.match(spoken)
+        if left_out is None:
+            return ("",)
+        if left_out.lastgroup is None:
+            return (subject + " ",)
+        return (subject + (language.i_am if subject.casefold() == "i" else " is "),)
 
     def _note_subject(self, spoken: str) -> bool:
         """Note who a clause is about; tell whether it says so at its start."""
@@ -211,11 +215,25 @@ class _Reading:
                 return (None, 0) if once else (rule, max(0, found.end() - len(spoken)))
         return None, 0
 
-    def _with_topic(self, found: Statement, topic: int | None) -> Statement:
-        if topic is None or not found.rule.topic:
+    def _standing_alone(self, found: Statement, topic: int | None) -> Statement | None:
+        """Return the statement with the clauses that it speaks of, or None when those are missing."""
+        language = self.language
+        spoken = found.prefix + self.view[found.start : found.end]
+        dangles = found.rule.name != "remember" and language.dangles.match(spoken) is not None
+        if topic is not None and (found.rule.topic or dangles):
+            start = self.hearing.after_lead(Clause(topic, found.end))
+            return replace(found, start=start, prefix="")
+        if dangles:
+            return None
+        return self._as_subject(found)
+
+    def _as_subject(self, found: Statement) -> Statement:
+        """Say "I'm a nurse" for "as a nurse"."""
+        role = self.language.role_head.match(self.view, found.start, found.end)
+        if role is None or found.prefix:
             return found
-        start = self.hearing.after_lead(Clause(topic, found.end))
-        return replace(found, start=start, prefix="")
+        me = "" if self.language.drops else "I"
+        return replace(found, start=role.end(), prefix=me + self.language.i_am)
 
     def _finished(self, run: Statement) -> Statement:
         """Return the run with the type and the scope that its whole sentence gives it."""
@@ -249,4 +267,4 @@ class _Reading:
         if inner is not None and HIDDEN not in inner[0]:
             rule = Rule("said_in_question", _ANYTHING, "fact", confidence=INFERRED)
             start, end = sentence.start + inner.start(), sentence.start + inner.end()
-            yield Statement(start, end, "", rule)
+            yield self._as_subject(Statement(start, end, "", rule))

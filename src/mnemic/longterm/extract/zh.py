@@ -9,6 +9,7 @@ from functools import cache
 
 from mnemic.longterm.extract import zh_words as w
 from mnemic.longterm.extract.rule import Language, Row, rules
+from mnemic.longterm.extract.zh_things import THINGS
 
 _PEOPLE = rf"(?:(?:我|我们|咱|咱们|俺)(?:的|家|家的|们家)?(?:{w.KIN}|{w.ACQUAINTANCE})|{w.KIN})"
 _NAMES = {
@@ -75,6 +76,7 @@ _TABLE: tuple[Row, ...] = (
     ("constraint", "constraint", "project", r"(?:我们)?(?:老板|领导|客户|甲方|公司|部门|法务|财务|导师|合规|安全组|运维)(?:{ADVERBS})(?:明确|特别|一再|反复)?(?:要求|规定|强调|不许|不准|禁止)(?:了|过|说)?\S{3,}", "r"),
     ("constraint", "constraint", "project", r"(?:任何人|所有人|全员|谁都|每个人)[^。]{0,10}?(?:必须|不得|禁止|不许|不能|不准|一律|都要|都得)\S", "t"),
     ("constraint", "constraint", "project", r"(?:合同|协议|条款|需求文档|招标书|标书|规范|手册|制度)(?:里|中|上)?(?:明确|清楚地?)?(?:写|规定|约定|注明|要求|说)(?:死|明|好)?(?:了|着)?[，,：:]?[^。]{0,30}?(?:{MUST}|晚于|早于|超过|低于)", "ra"),
+    *THINGS,
     ("allergy", "fact", "user", r"{I}(?:对|一吃|一喝|一闻)\S{1,14}?(?:过敏|不耐受)", ""),
     ("allergy", "fact", "user", r"{I}(?:\S{0,6}过敏|乳糖不耐|麸质不耐)\S{0,4}", ""),
     ("people", "fact", "user", r"{REL}(?:对\S{1,10}过敏|是(?!不是|谁|否)|叫|姓|名字|在(?:读|学|念|备考|教|当|做(?!饭|什么|梦)|练)\S|在\S{1,14}?(?:{DOING})|住|也?有\S|{LIKE}|会\S{0,4}(?:{TONGUES}|{CRAFTS})|今年|明年|\S{0,4}(?:{NUM}岁|年级|生日|高考|中考|考研|结婚|毕业|退休|怀孕|去世|出生|过世|大班|中班|小班|幼儿园|小学|初中|高中|大学|研究生)|上|读|考|属|当|做(?!饭|什么)|学|养|刚|搬|擅长|患|戒|死|走丢|开了|开着|从事|每天|每周|生了|来自|毕业于)(?!什么|谁|哪|怎)", ""),
@@ -195,6 +197,19 @@ _PATTERNS: Mapping[str, str] = {
     ),
     "person": (rf"{_PEOPLE}(?:叫?{w.NAME}(?={w.LIKE}|在|住|会|今年|明年|是|最|很|特))?"),
     "pronoun": (r"[他她它](?!们|说)(?:的)?"),
+    "aside": (
+        r"(?:所以|因此|于是|那(?:么|就)?|然后|要不|下次|下回|到时候?|等会�?|待会儿?|回头|改天|有空|这个?周末|这周|今天|今晚|今早|明天|明晚|后天|这会儿|这次|这回|刚好|正好|正想|正打算|顺便|趁|麻烦|拜托|想(?!念|法)|打算|准备|记得|帮|给|请|推荐|来|(?:入门)?[^，。]{1,16}(?:吧|呢|吗|哦|哈|呗|嘛)$)"
+        r"|[^，。]{0,10}?(?:也这样|怎么|什么|照这个|按这个|听着|以这边为准|这下|问我要|求推荐|预算[0-9一二三四五六七八九十百千万]+)"
+    ),
+    "elaborates": (
+        r"(?:已经|都|大概|差不多|前后|断断续续)?[^，。我]{0,3}(?:了|过)(?:快|将近|差不多|大概|整整|有)?(?:[0-9]+|[零一二两三四五六七八九十百]+|几|半|好几|好多)(?:多|来|几)?(?:个)?(?:年|月|周|天|遍|次)(?:多|了|左右)?$"
+    ),
+    "ellipsis": (r"(?!)"),
+    "dangles": (
+        r"我(?:还是|也|都|就|真的?|很|最|更|特别|比较|一直|一般|宁愿){0,3}(?:喜欢|爱|讨厌|用|吃|喝|选|避开|躲着|不喜欢|受不了)(?:它|它们|这个|那个|这种|那种|这些|那些)(?:$|的?(?:世界|变量|函数|角色|故事|剧情|设定|方案|颜色|写法|说法|感觉))"
+    ),
+    "role_head": (r"(?:作为|身为)(?:是)?"),
+    "absurd": (w.ABSURD),
     "attaches": (
         r"(?!我|很高兴|幸会|请多|你|您|他|她|咱|请|帮|这样|那就|继续|加油|开始|先|再见|拜拜|怎么|哪|谢|好吧|行吧|对吧|是吧|祝|哎|唉|啊|哦|嗯|不过|今天(?!是)|刚才|上面|下面|所以(?:我|想|请|帮))\S{2,40}$"
     ),
@@ -205,4 +220,4 @@ _PATTERNS: Mapping[str, str] = {
 def chinese() -> Language:
     """Return the Chinese rules, compiled at the first use."""
     patterns = {name: re.compile(text, re.IGNORECASE) for name, text in _PATTERNS.items()}
-    return Language(code="zh", rules=rules(_TABLE, _NAMES), drops=True, joiner="", **patterns)
+    return Language(code="zh", rules=rules(_TABLE, _NAMES), drops=True, i_am="我是", **patterns)

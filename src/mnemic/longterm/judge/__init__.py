@@ -4,6 +4,7 @@ folding     one writing for width, case, script and quote marks
 numerals    number words as digits
 dates       dates, weekdays, clock times
 quantities  amounts with units, versions, numbered things
+naming      whether a number names the noun beside it or measures it
 words       words and listed phrases, in Chinese and English
 tokens      concepts with signs
 subjects    whom it is about
@@ -13,6 +14,7 @@ comparing   what two readings share and where they part
 keeping, retiring, accounting   the rules
 decide      their order
 sentences   what long texts do not share
+slots       which single-valued attributes one text fills
 """
 
 from __future__ import annotations
@@ -22,8 +24,9 @@ from mnemic.longterm.judge.decide import decide
 from mnemic.longterm.judge.folding import skeleton
 from mnemic.longterm.judge.labels import Judgement, Label, different, newer, same
 from mnemic.longterm.judge.sentences import LONG, rests
+from mnemic.longterm.judge.slots import slots
 
-__all__ = ["Judgement", "Label", "judge"]
+__all__ = ["Judgement", "Label", "judge", "slots"]
 
 
 def judge(first: str, second: str, similarity: float | None = None) -> Judgement:

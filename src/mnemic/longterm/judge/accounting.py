@@ -92,7 +92,7 @@ def value_changed(case: Case) -> Judgement | None:
     """One thing, one attribute, another value."""
     more = case.diff.left_second or case.diff.extra_second
     if case.changed and more and case.anchors and not case.other_head:
-        return newer("value_changed")
+        return _likes_it(case) or newer("value_changed")
     if not case.left:
         return None
     if case.other_head and _took_over(case):
@@ -107,6 +107,14 @@ def value_changed(case: Case) -> Judgement | None:
     if "now" in case.second.flags and case.anchors:
         return newer("value_changed", sure=False)
     return _other_verb(case, single) or _replaced(case, single)
+
+
+def _likes_it(case: Case) -> Judgement | None:
+    """What somebody likes may be used for something else (games liked, Friday is games night)."""
+    liking = any(t.key == "like" and t.sign > 0 for t in case.diff.left_first)
+    denied = any(t.sign < 0 for t in case.second.tokens)
+    ended = "end" in case.second.flags
+    return different("only_mentions_it", False) if liking and not (denied or ended) else None
 
 
 def _took_over(case: Case) -> bool:

@@ -12,7 +12,7 @@ from mnemic.longterm.judge.tokens import Token
 
 __all__ = ["Difference", "compare"]
 
-_PLAIN = frozenset({"number", "count", "times", "points", "floor", "item", "rate"})
+_PLAIN = frozenset({"number", "count", "times", "points", "floor", "rate"})
 _LIGHT = frozenset({"have", "eat", "drink", "take_in", "choose", "make", "need", "prefer", "know"})
 
 # Who does a thing for a living, and doing it.
@@ -188,8 +188,11 @@ def _amounts(
             clashes.append((mark, rival))
             rest_first.remove(mark)
             rest_second.remove(rival)
-    if len(rest_first) == len(rest_second) == 1 and _measured(rest_first[0], rest_second[0]):
-        clashes.append((rest_first.pop(), rest_second.pop()))
+    if len(rest_first) == len(rest_second) == 1:
+        if _measured(rest_first[0], rest_second[0]):
+            clashes.append((rest_first.pop(), rest_second.pop()))
+        elif not clashes and _same_item(rest_first[0], rest_second[0]):
+            rest_first, rest_second, agreed = [], [], agreed + 1
     return tuple(clashes), _telling(rest_first), _telling(rest_second), agreed
 
 
@@ -203,6 +206,11 @@ def _uncounted(marks: tuple[Mark, ...], other: Reading) -> tuple[Mark, ...]:
     return tuple(m for m in marks if not (m.kind in ("count", "number") and m.value in sizes))
 
 
+def _one_noun(first: str, second: str) -> bool:
+    open_noun = {"", "number"} & {first, second}
+    return bool(open_noun) or first == second or (first[-1] == second[-1] and not first.isascii())
+
+
 def _telling(marks: list[Mark]) -> tuple[Mark, ...]:
     """Leave out the 1 of "one cat", which says no more than "a cat"."""
     return tuple(m for m in marks if not (m.kind in ("count", "number") and m.value == (1.0,)))
@@ -213,7 +221,16 @@ def _measured(first: Mark, second: Mark) -> bool:
     return {first.kind, second.kind} <= {"mass", "volume", "length", "area"}
 
 
+def _same_item(first: Mark, second: Mark) -> bool:
+    """Whether one numbered thing goes by two nouns or by its number alone: bus 12, 12路."""
+    either = first.is_item or second.is_item
+    return either and {first.kind, second.kind} <= {"item", "number"} and first.value == second.value
+
+
 def _comparable(first: Mark, second: Mark) -> bool:
+    if first.is_item or second.is_item:
+        # The name of a thing never meets an amount, nor the name of another kind of thing.
+        return first.is_item and second.is_item and _one_noun(first.noun, second.noun)
     if first.kind == second.kind:
         return True
     if "number" in (first.kind, second.kind) and len(first.value) == len(second.value) == 1:

@@ -41,8 +41,16 @@ _CHINESE_DAYS |= {str(i + 1): i for i in range(7)}
 _Y = r"(?P<y>(?:19|20)\d\d)"
 _M = r"(?P<m>1[0-2]|0?[1-9])"
 _D = r"(?P<d>3[01]|[12]\d|0?[1-9])"
-_NUMBERED = "线|楼|门|桌|房|柜|机|车|会议|厅|院|馆|球|店|库|仓|教室|病房|床|站|窗|储|工位|服务|节点"
-_RANKED = "floor|time|place|birthday|grade|century|street|avenue|round|edition|version"
+_NUMBERED = (
+    "线|楼|门|桌|房|柜|机|车|会议室|厅|院|馆|球|店|库|仓|教室|病|床|站|窗|储|工[位单人程厂]|服务|节点"
+    "|员工|产品|设备|客户|用户|学生|选手|嫌|项目|文件|记录|样|实验|试|电|组|队|班|仪|泵|炉|塔|井|船|桥|路|街|区"
+    "|地块|片|标|合同|订单|任务|方案|提案|议|通道|[入出]口|展|航站|登机|跑道|摊|铺|商[户铺店]|台|柱|阀|按钮|键|色"
+    "|舱|单元|别墅|宿|食堂|包[间厢裹]|卡|牌|箱|罐|桶|笼|棚|田|苗|基地|矿|厂|公[路寓]|国道|附件|决议|笔记|事实|记忆"
+)
+_AFTER_DAY = (
+    "of|at|in|on|and|or|each|every|but|by|before|for|from|to|is|was|are|as|with|instead|this|next|now|not|when"
+    "|so|because|after|until|till|if|it|i|we|rather|too|also|day|works|suits"
+)
 _DATES = tuple(
     re.compile(pattern)
     for pattern in (
@@ -61,7 +69,7 @@ _DATES = tuple(
         rf"(?<![\d./-]){_D}/{_M}(?![\d/])",
         r"(?<![\d.-])(?P<m>0[1-9]|1[0-2])-(?P<d>0[1-9]|[12]\d|3[01])(?![\d-])",
         rf"(?<!\d)(?<!第){_D}(?:日|号(?!\d|{_NUMBERED}))",
-        rf"\b(?:the )?{_D}(?:st|nd|rd|th)\b(?! (?:{_RANKED}))",
+        rf"\b(?:the )?{_D}(?:st|nd|rd|th)\b(?! (?!(?:{_AFTER_DAY})\b)[a-z])",
         rf"\b(?:in|since|from|until|by|during|of|year|back in) {_Y}\b",
     )
 )
@@ -87,10 +95,15 @@ _WEEKDAYS = re.compile(
 )
 
 
+_HINT = re.compile(rf"\d|\b(?:{_NAMES})\b")
+
+
 def scan(text: str) -> list[Mark]:
     """Return the marks of kinds ``date`` (year, month, day), ``time`` and ``weekday`` (0 is Monday)."""
     found: list[Mark] = []
     rest = text
+    if not _HINT.search(text):
+        return [mark for match in _WEEKDAYS.finditer(text) for mark in _weekdays(match)]
     for patterns, reader in ((_DATES, _date), (_TIMES, _time), ((_WEEKDAYS,), _weekdays)):
         for pattern in patterns:
             marks = [mark for match in pattern.finditer(rest) for mark in _read(reader, match)]

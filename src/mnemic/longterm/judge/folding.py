@@ -25,20 +25,17 @@ def _simplified() -> dict[int, str]:
 
 
 @lru_cache(maxsize=1)
-def _variants() -> tuple[tuple[str, str], ...]:
-    return tuple(
-        (wrong, right) for wrong, right in (line.split() for line in lines("variants.txt"))
-    )
+def _variants() -> tuple[re.Pattern[str], dict[str, str]]:
+    right = dict(line.split() for line in lines("variants.txt"))
+    return re.compile("|".join(re.escape(wrong) for wrong in right)), right
 
 
 def fold_cased(text: str) -> str:
     """Return the text with width, script, quote marks and known misspellings folded, capitals kept."""
     folded = unicodedata.normalize("NFKC", text).translate(_simplified()).translate(_QUOTES)
     folded = "".join(c for c in folded if c.isprintable() or c.isspace())
-    for wrong, right in _variants():
-        if wrong in folded:
-            folded = folded.replace(wrong, right)
-    return folded
+    pattern, right = _variants()
+    return pattern.sub(lambda match: right[match.group(0)], folded)
 
 
 def fold(text: str) -> str:

@@ -6,7 +6,10 @@ thing, time) and answers None when it does not apply.
 
 from __future__ import annotations
 
-from mnemic.longterm.judge.cases import Case
+from collections import Counter
+from dataclasses import replace
+
+from mnemic.longterm.judge.cases import Case, heads
 from mnemic.longterm.judge.labels import Judgement, different, newer
 from mnemic.longterm.judge.lexicon import lexicon
 from mnemic.longterm.judge.marks import Mark
@@ -84,15 +87,41 @@ def other_key(case: Case) -> Judgement | None:
 
 
 def other_item(case: Case) -> Judgement | None:
-    """Room 12 and room 21: the number names the thing spoken of."""
-    items = (pair for pair in case.diff.clashes if pair[0].is_item and pair[1].is_item)
-    if any(not _both_values(case, one, two) for one, two in items):
+    """Fact 12 and fact 21: the number names the thing spoken of, unless it is what is stated of it."""
+    items = [pair for pair in case.diff.clashes if pair[0].is_item]
+    if _items_swapped(case) or not all(_is_stated(case, one, two) for one, two in items):
         return different("other_item")
     return None
 
 
-def _both_values(case: Case, one: Mark, two: Mark) -> bool:
-    return case.first.in_tail(one) and case.second.in_tail(two)
+def _items_swapped(case: Case) -> bool:
+    """Whether two things of one noun have changed sides: item 1 follows item 2."""
+    zones = [_zones(reading) for reading in (case.first, case.second)]
+    return any(zones[1].get(item, tail) != tail for item, tail in zones[0].items())
+
+
+def _zones(reading: Reading) -> dict[Mark, int]:
+    """Return before or after the verb (without a verb: as the how manieth) each thing is named."""
+    items = [mark for mark in reading.marks if mark.is_item]
+    nouns = Counter(mark.noun for mark in items)
+    paired = [mark for mark in items if nouns[mark.noun] > 1]
+    verbless = all(mark.end < reading.pivot for mark in reading.marks)
+    return {
+        replace(mark, start=0, end=0): place if verbless else int(reading.in_tail(mark))
+        for place, mark in enumerate(paired)
+    }
+
+
+def _is_stated(case: Case, one: Mark, two: Mark) -> bool:
+    """Whether a numbered thing is where or what something is now: I park in bay 12."""
+    if not (case.first.in_tail(one) and case.second.in_tail(two)):
+        return False
+    if case.changed or "now" in case.second.flags:
+        return True
+    shared = {token.key for token in case.diff.shared}
+    copulas = "states" in case.first.flags and "states" in case.second.flags
+    described = copulas and heads(case.diff.shared) and not case.verbs("many")
+    return bool(described or shared & word_set("stative"))
 
 
 def other_time(case: Case) -> Judgement | None:

@@ -15,13 +15,14 @@ class Mark:
 
     ``kind`` is what is measured (``duration``, ``money``, ``date``, ``time``, ``weekday``, ``count``,
     ``item`` for a numbered thing ...), ``value`` its value in the base unit of the kind, ``start`` and
-    ``end`` the span.
+    ``end`` the span, ``noun`` what an item is (room; "" when the text leaves that open).
     """
 
     kind: str
     value: tuple[float | str | None, ...]
     start: int
     end: int
+    noun: str = ""
 
     @property
     def is_item(self) -> bool:

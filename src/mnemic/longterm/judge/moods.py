@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
+from mnemic.longterm.judge.lexicon import stem
 from mnemic.longterm.judge.marks import Mark
 from mnemic.longterm.judge.resources import word_set
 from mnemic.longterm.judge.words import Word
@@ -30,6 +31,8 @@ def flags_of(words: list[Word], text: str) -> frozenset[str]:
     flags = {flag for word in words if word.entry for flag in word.entry.flags}
     if _follows_event(words):
         flags -= {"past", "now"}
+    if any(word.text in word_set("copulas") for word in words):
+        flags.add("states")
     return frozenset(flags | {flag for flag, tense in _TENSES.items() if tense.search(text)})
 
 
@@ -47,15 +50,19 @@ def verb_at(words: list[Word], marks: list[Mark]) -> int:
     before = (word for word in words if copula is not None and word.start < copula)
     if copula is not None and not any(word.text in _SPEAKERS for word in before):
         return copula
-    items = [mark.start for mark in marks if mark.is_item]
     for word in words:
-        end = word.start + len(word.text)
         # In "run 41" and "test 5" the word is a noun, whatever else it may be.
-        if _is_verb(word) and not any(end <= item <= end + 4 for item in items):
+        if _is_verb(word) and not _is_numbered(word, marks):
             return word.start
     spots = [mark.start for mark in marks if not mark.is_item]
     spots += [word.start for word in words if word.entry and word.entry.section == "period"]
     return min((spot for spot in spots if spot > 0), default=_NO_VERB)
+
+
+def _is_numbered(word: Word, marks: list[Mark]) -> bool:
+    end = word.start + len(word.text)
+    near = [mark.noun for mark in marks if mark.is_item and end <= mark.start <= end + 8]
+    return bool(near) and (stem(word.text) in near or word.text[-2:] in near)
 
 
 def _is_verb(word: Word) -> bool:

@@ -10,7 +10,9 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
+from mnemic.longterm.judge.lexicon import stem
 from mnemic.longterm.judge.marks import Mark
+from mnemic.longterm.judge.naming import name_after, name_before
 from mnemic.longterm.judge.resources import lines, word_set
 
 __all__ = ["scan"]
@@ -25,17 +27,19 @@ _NUMBER = re.compile(
 )
 _MULTIPLIERS = {"万": 10_000.0, "亿": 1e8, "千": 1_000.0, "k": 1_000.0, "m": 1e6}
 _CURRENCIES = {"$": "usd", "€": "eur", "£": "gbp", "¥": "cny"}
+_RANK = re.compile(r"(?:st|nd|rd|th) (?P<noun>[a-z]{3,})")
 _TWICE = re.compile(r"\btwice\b")
 
 
 @lru_cache(maxsize=1)
-def _items() -> tuple[re.Pattern[str], re.Pattern[str]]:
-    """Return what stands before and after the number of a numbered thing."""
-    english, chinese = (_either(word_set(name)) for name in ("items_en", "items_zh"))
-    before = re.compile(
-        rf"(?:\b(?:{english})s?(?: no\.?| number| #)? ?#?|#|(?P<nth>第)|(?:{chinese}) ?)$"
-    )
-    return before, re.compile(rf" ?(?:{_either(word_set('items_after'))})(?!织)")
+def _listed() -> frozenset[str]:
+    return frozenset(stem(word) for word in word_set("items_en"))
+
+
+@lru_cache(maxsize=1)
+def _counters() -> re.Pattern[str]:
+    """Return what may follow the number of a numbered thing (12号线, 三期)."""
+    return re.compile(rf" ?(?P<noun>{_either(word_set('items_after'))})(?!织)")
 
 
 def _either(words: Iterable[str]) -> str:
@@ -51,7 +55,7 @@ def _units() -> tuple[re.Pattern[str], dict[str, tuple[str, float]]]:
         table |= {name: (kind, float(factor)) for name in names.split()}
     names = _either(table)
     return re.compile(
-        rf"(?P<more>个半|半)?个?[ -]?(?P<unit>{names})(?P<rest>半)?(?![a-z]|(?<=年)[级代轻])"
+        rf"(?!{_either(word_set('glued_zh'))})(?P<more>个半|半)?个?[ -]?(?P<unit>{names})(?P<rest>半)?(?![a-z]|(?<=年)[级代轻])"
     ), table
 
 
@@ -69,20 +73,35 @@ def scan(text: str) -> list[Mark]:
 
 def _item(match: re.Match[str], text: str) -> Mark | None:
     """Return the number as the name of a thing: its noun stays in the text as a word."""
-    if not match["num"]:
+    if not match["num"] or match["v"] or match["mul"]:
         return None
-    number = match["num"]
-    before_number, after_number = _items()
-    before = before_number.search(text[max(0, match.start() - 24) : match.start()])
-    after = after_number.match(text, match.end("num"))
-    if not after and (before is None or "." in number):
+    start, end = match.start("num"), match.end("num")
+    ordinal = text[max(0, start - 1) : start] == "第"
+    rank = _RANK.match(text, end)
+    after = rank["noun"] if rank else _noun_after(text, end, ordinal=ordinal)
+    before = None if ordinal else name_before(text, start, end)
+    if after is None and (before is None or match["neg"] == "minus "):
         return None
-    # "run 5 km" measures; "run 41" is a run.
-    if not after and before and not before["nth"] and _units()[0].match(text, match.end()):
+    if after is None and not ordinal and _measures(match, text, before or ""):
         return None
-    start = match.start() - (1 if before and before["nth"] else 0)
-    end = match.end("num") + (1 if after and after.group(0).startswith("号") else 0)
-    return Mark("item", (_float(number),), start, end)
+    hao = after is not None and text[end : end + 1] == "号"
+    end = rank.start("noun") if rank else end
+    noun = before if after is None or not (before is None or hao) else after
+    return Mark("item", _version(match["num"]), start - ordinal, end + hao, noun or "")
+
+
+def _noun_after(text: str, end: int, *, ordinal: bool) -> str | None:
+    counter = _counters().match(text, end)
+    if counter is None:
+        return name_after(text, end, ordinal=ordinal)
+    return counter["noun"].removeprefix("号") or counter["noun"]
+
+
+def _measures(match: re.Match[str], text: str, noun: str) -> bool:
+    """Whether a number after a noun is an amount all the same: run 5 km, Django 4.2, -5."""
+    if _units()[0].match(text, match.end()) or text.startswith("%", match.end()):
+        return True
+    return "." in match["num"] and noun not in _listed()
 
 
 def _amount(match: re.Match[str], text: str) -> Mark:

@@ -1,7 +1,8 @@
 """Which parts of a text may never be remembered, and what stands in their place?
 
     fold            the text without disguises, with the way back to its offsets
-    vendors, assignments, logins, passwords      credentials by shape, by name, by place, in prose
+    vendors, assignments, logins, commands       credentials by shape, by name, by place
+    passwords, described                         credentials in prose, written or told in words
     cards, ids, accounts                         numbers, where a checksum exists it decides
     places, biometrics, health                   coordinates, body data, diagnoses of a person
     contacts                                     e-mail and phone, off by default
@@ -21,7 +22,9 @@ from mnemic.longterm.sensitive.accounts import find_accounts
 from mnemic.longterm.sensitive.assignments import find_assigned
 from mnemic.longterm.sensitive.biometrics import find_biometrics
 from mnemic.longterm.sensitive.cards import find_cards
+from mnemic.longterm.sensitive.commands import find_commanded
 from mnemic.longterm.sensitive.contacts import find_emails, find_phones
+from mnemic.longterm.sensitive.described import find_described
 from mnemic.longterm.sensitive.fold import Folded, Span, fold
 from mnemic.longterm.sensitive.health import find_medical
 from mnemic.longterm.sensitive.ids import find_ids
@@ -55,7 +58,9 @@ _DETECTORS: tuple[tuple[frozenset[str], bool, Callable[[Folded], Iterator[Span]]
     (_SECRETS, False, find_vendor_tokens),
     (_SECRETS, False, find_assigned),
     (_SECRETS, False, find_logins),
+    (_SECRETS, False, find_commanded),
     (_SECRETS, False, find_told),
+    (_SECRETS, False, find_described),
     (frozenset({"bank_account"}), True, find_accounts),
     (frozenset({"biometric"}), False, find_biometrics),
     (frozenset({"exact_location"}), False, find_places),

@@ -1,0 +1,245 @@
+"""Which attributes that have one value at a time does a text fill, and whose?
+
+"I work at Northwind" and 我跳槽到云帆了 share hardly a word, yet both fill user/employer: equal keys tell that
+two texts are worth judging however little they resemble each other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mnemic.longterm.judge.lexicon import lexicon
+from mnemic.longterm.judge.reading import Reading, read
+from mnemic.longterm.judge.resources import word_set
+from mnemic.longterm.judge.sentences import LONG
+from mnemic.longterm.judge.subjects import ME
+from mnemic.longterm.judge.tokens import Token
+
+__all__ = ["slots"]
+
+_MOST = 6
+_PERSONAL = {
+    "retired": ("job", "employer"),
+    "employed": ("job", "employer"),
+    "freelancer": ("job", "employer"),
+    "founder": ("job", "employer"),
+    "student": ("school", "job"),
+    "study": ("school",),
+    "married": ("marital status",),
+    "veg": ("diet",),
+    "smoke": ("smoking",),
+    "pregnant": ("pregnancy",),
+    "hospital": ("hospital",),
+    "leave_time": ("leave",),
+    "age": ("age",),
+    "born": ("birthday",),
+    "tall": ("height",),
+    "weigh": ("weight",),
+    "commute": ("commute",),
+    "wake": ("wake time",),
+    "sleep": ("bedtime",),
+    "hometown": ("hometown",),
+    "nationality": ("nationality",),
+    "religion": ("religion",),
+    "blood_type": ("blood type",),
+    "shoe_size": ("shoe size",),
+    "phone_number": ("phone number",),
+    "report_to": ("boss",),
+    "pay": ("pay",),
+    "locker": ("locker",),
+    "park": ("parking",),
+    "seat": ("seat",),
+    "sight": ("eyesight",),
+    "timezone": ("time zone",),
+}
+_ROLES = frozenset(
+    "boss landlord mentor partner wife husband girlfriend boyfriend doctor_person teacher".split()
+)
+_UNNAMED = frozenset({"he", "she", "they"})
+_OWNED = {"mobile": "phone", "ios": "phone", "laptop": "laptop", "car": "car", "drive": "car"}
+_OWNED |= {"computer": "computer", "camera": "camera", "motorbike": "motorbike"}
+_MEASURED = {"listen": "port", "version": "version", "budget": "budget", "timeout": "timeout"}
+_MEASURED |= {key: key for key in ("retry", "cost", "memory", "disk", "interval", "index", "cpu")}
+_MEASURED |= {"temperature_thing": "temperature", "brightness": "brightness", "cache": "cache"}
+_STACK = frozenset(
+    "database queue framework testtool cloud ci vcs pkgtool proxy os license plang".split()
+)
+_THINGS = frozenset({"", "animal", "leisure", "noun", "room", "device", "env", "side", "platform", "workplace", "dish"})
+_EVENTS = frozenset({"meet", "deploy", "test", "review", "start", "leave_at", "arrive", "end_at"})
+_TEMPORAL = frozenset({"date", "weekday", "time"})
+_PLACES = frozenset({"city", "spot", "workplace", ""})
+
+
+_VERSIONED = re.compile(r"\bversion \d|\bv\d", re.I)
+_KIND_WORDS = frozenset({"ci", "database_thing", "queue_thing", "system", "tool", "framework", "team"})
+
+
+def slots(text: str) -> frozenset[str]:
+    """Return keys ``subject/attribute`` (at most 6) of the single-valued attributes that a text fills.
+
+    Keys are equal across languages and wordings: "user/employer", "mother/residence", "heron/port". Empty
+    for texts that fill none, for accounts of the past and for texts over 300 characters.
+    """
+    if len(text) > LONG:
+        return frozenset()
+    reading = read(text)
+    if "past" in reading.flags and not reading.flags & {"now", "change", "end"}:
+        return frozenset()
+    found = list(dict.fromkeys((*_of_people(reading), *_of_things(reading, text))))
+    return frozenset(found[:_MOST])
+
+
+def _of_people(reading: Reading) -> Iterator[str]:
+    owner = "user" if reading.subject == ME else reading.subject.replace("/", " ")
+    if reading.subject in _UNNAMED:
+        return
+    for attribute in (*_states(reading), *_favourites(reading), *_role(reading)):
+        holder = "user" if attribute in _ROLES else owner
+        yield f"{holder}/{attribute}"
+    if reading.subject == ME:
+        yield from (f"user/{thing}" for thing in _owned(reading))
+        yield from (f"user/{wish}" for wish in _manners(reading))
+
+
+def _states(reading: Reading) -> Iterator[str]:
+    keys = reading.keys
+    for token in reading.tokens:
+        yield from _PERSONAL.get(token.key, ()) if _is_whose(reading, token) else ()
+    if any(mark.kind == "age" for mark in reading.marks):
+        yield "age"
+    places = any(t.section in _PLACES or t.key == "hometown" for t in reading.tokens)
+    software = any(t.section in _STACK for t in reading.tokens)
+    if "live" in keys and not software and (places or "change" in reading.flags):
+        yield "residence"
+    jobs = [t for t in reading.tokens if t.section == "job"]
+    workplace = any(t.section == "workplace" or _is_new(t) for t in reading.tokens)
+    if "work" in keys and (not jobs or workplace):
+        yield "employer"
+    if jobs or ("work" in keys and "end" in reading.flags):
+        yield "job"
+    if jobs and workplace and "work" not in keys:
+        yield "employer"
+    if "called" in keys and not _named_thing(reading) and not _subject_of(reading):
+        yield reading.subject if reading.subject in _ROLES else "name"
+
+
+def _is_whose(reading: Reading, token: Token) -> bool:
+    """Whether a state is said of a person, not of a thing (the shop is open, the parcel weighs)."""
+    if token.section not in ("exclusive", "noun", "linking"):
+        return True
+    things = [t for t in reading.tokens if not t.tail and t.section in _THINGS and t is not token]
+    return not things
+
+
+def _is_new(token: Token) -> bool:
+    return token.tail and not token.known
+
+
+def _favourites(reading: Reading) -> Iterator[str]:
+    keys = [token.key for token in reading.tokens]
+    if "favourite" not in keys:
+        return
+    after = reading.tokens[keys.index("favourite") + 1 :]
+    for token in after[:1]:
+        yield f"favourite:{_kind(token)}"
+
+
+def _kind(token: Token) -> str:
+    """Return what a favourite is a favourite of: colour for "colour" and for "green"."""
+    kinds = {"drink": "beverage", "eat": "dish", "drink_kind": "beverage", "read": "hobby"}
+    kinds |= {"dish_kind": "dish", "food_kind": "dish", "language_kind": "language"}
+    values = word_set("value_sections")
+    return kinds.get(token.key, token.section if token.section in values else token.key)
+
+
+def _role(reading: Reading) -> Iterator[str]:
+    """Return my manager in "my manager is Kim"."""
+    named = [t for t in reading.tokens if not t.known and (t.name or not t.text.isascii())]
+    others = [t for t in reading.tokens if t.known and t.section not in ("job", "me", "linking")]
+    if reading.subject in _ROLES and named and not others and reading.flags & {"states", "change"}:
+        yield reading.subject
+
+
+def _owned(reading: Reading) -> Iterator[str]:
+    lists = lexicon()
+    keys = reading.keys
+    using = keys & {"choose", "drive"} or reading.flags & {"states", "change"}
+    many = any(lists.tagged(key, "many") for key in keys - {"buy"})
+    coloured = any(t.section == "colour" or t.section == "axis" for t in reading.tokens)
+    if using and not many and not coloured:
+        yield from (_OWNED[key] for key in sorted(keys & _OWNED.keys()))
+
+
+def _manners(reading: Reading) -> Iterator[str]:
+    """Return how answers should be: their language, length and tone."""
+    if "reply" not in reading.keys:
+        return
+    for token in reading.tokens:
+        if token.section == "language":
+            yield "reply language"
+        elif token.key in ("long", "formal"):
+            yield f"reply {token.key}"
+
+
+def _of_things(reading: Reading, text: str) -> Iterator[str]:
+    subject = _subject_of(reading)
+    holder = subject or "user"
+    temporal = any(mark.kind in _TEMPORAL for mark in reading.marks)
+    measured = any(mark.kind not in _TEMPORAL and not mark.is_item for mark in reading.marks)
+    for token in reading.tokens:
+        if token.key in _MEASURED and (measured or "change" in reading.flags):
+            yield f"{holder}/{_MEASURED[token.key]}"
+        elif token.section in _STACK and token.sign > 0 and _runs_on(reading):
+            yield f"{holder}/{token.section}"
+        elif token.key == "lead" and subject:
+            yield f"{holder}/lead"
+        elif token.key == "called" and (thing := _named_thing(reading) or subject):
+            yield f"{thing}/name"
+    if _VERSIONED.search(text) and "version" not in reading.keys:
+        yield f"{holder}/version"
+    if temporal and _is_dated(reading, subject):
+        yield f"{holder}/date"
+
+
+def _runs_on(reading: Reading) -> bool:
+    stated = reading.flags & {"states", "change"}
+    return bool(reading.keys & {"choose", "make", "set"} or stated) and "like" not in reading.keys
+
+
+def _is_dated(reading: Reading, subject: str) -> bool:
+    """Whether a thing (not what somebody did) has its day or hour."""
+    if ME in reading.people or reading.flags & {"done", "perfect"}:
+        return False
+    event = bool(reading.keys & (_EVENTS | {"date"}))
+    return event or bool(subject and reading.flags & {"states", "change"})
+
+
+def _subject_of(reading: Reading) -> str:
+    """Return the thing that is described: its nouns and names in one order, with their numbers."""
+    measured = _MEASURED.keys() | _OWNED.keys()
+    words = {
+        token.key
+        for token in reading.tokens
+        if token.key not in measured and _describes(token, reading)
+    }
+    words |= {
+        f"{int(mark.value[0] or 0)}" for mark in reading.marks if mark.is_item and mark.value[0]
+    }
+    return " ".join(sorted(words)) if len(words) <= 4 else ""
+
+
+def _named_thing(reading: Reading) -> str:
+    """Return the thing of one's own that has a name: the cat in "I have a cat called Milo"."""
+    kinds = _THINGS - {""}
+    return " ".join(sorted({t.key for t in reading.tokens if t.known and t.section in kinds}))
+
+
+def _describes(token: Token, reading: Reading) -> bool:
+    if token.key in _EVENTS:
+        return True
+    if token.section not in _THINGS or token.key in _KIND_WORDS:
+        return False
+    # The port of heron is 80, heron runs on port 80: with a number the value, no word is.
+    valued = any(t.key in _MEASURED for t in reading.tokens)
+    return valued or not token.tail

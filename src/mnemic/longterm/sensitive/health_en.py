@@ -1,0 +1,132 @@
+"""Does an English text say what a person has, was tested for or is treated with?
+
+A disease name alone is a topic. It becomes a finding with a diagnosing verb, a person who has it, a
+positive test, a laboratory value, or a prescribed medicine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from mnemic.longterm.sensitive.health_en_words import CONDITIONS, DRUGS, LABS, TESTS
+
+_WHO = (
+    r"(?:i|we|he|she|they|(?:my|his|her|our|their) (?:[a-z]+ ){0,2}?(?:mom|mum|mother|dad|father|son|"
+    r"daughter|"
+    r"kid|child|baby|wife|husband|partner|spouse|brother|sister|aunt|uncle|grandm[a-z]+|grandf[a-z]+|grandpa|"
+    r"cousin|boyfriend|girlfriend|friend|boss|colleague|coworker|roommate|patient)|(?:the )?patient)"
+)
+_DEGREE = (
+    r"(?:(?:a |an |the )?(?:history of |case of |severe |mild |moderate |chronic |acute |"
+    r"early[- ](?:onset|stage) |"
+    r"late[- ]stage |advanced |terminal |metastatic |type [12i]+ |stage [0-4iv]+[a-c]? |congenital |"
+    r"newly diagnosed |"
+    r"treatment-resistant |bad |really bad |been living with |an autoimmune disease called )){0,3}"
+)
+_PATTERNS = (
+    rf"\bdiagnosed (?:(?:me|him|her|us|them|my [a-z]+) )?(?:recently |just |last [a-z]+ |"
+    rf"in [a-z0-9 ]{{3,16}} |yesterday |today )?(?:with|as having|as) {_DEGREE}(?!an? (?:problem|"
+    rf"issue|bug|error|fault)\b){CONDITIONS}",
+    rf"\bdiagnosis(?: (?:was|is|of|came back as)|:)+ {_DEGREE}{CONDITIONS}",
+    rf"\b{_WHO}(?:'ve| have|'s| has| had)?(?: just| also| already| both)?(?: been)? (?:got |have |"
+    rf"has |had |suffers? from |suffering from |live with |lives with |living with |"
+    rf"was found to have |battl(?:es|ing|ed) |am battling |is battling |been battling |developed |"
+    rf"contracted ){_DEGREE}{CONDITIONS}\b",
+    r"\b(?:i am|i'm|he is|he's|she is|she's|they are) (?:hiv[- ]positive|bipolar|diabetic|epileptic|"
+    r"autistic|schizophrenic|asthmatic|an? (?:diabetic|epileptic|cancer survivor))\b",
+    rf"\b{_WHO} (?:is|was) (?:hiv[- ]positive|bipolar|diabetic|epileptic|autistic|schizophrenic|asthmatic)\b",
+    rf"\btest(?:ed|s)? positive for {CONDITIONS}",
+    rf"\b{TESTS}(?: test| screening| result)?s?(?: result)?s? (?:came back |was |is |were |are |"
+    rf"turned out )?(?:hiv[- ])?(?:positive|malignant|abnormal)\b",
+    rf"\b{LABS}(?: level| reading| count| result)?s? (?:is|was|of|at|came back at|came back|"
+    rf"reads|:) ?(?:now |around |about )?\d{{1,6}}(?:\.\d{{1,2}})?(?:/\d{{2,3}})?(?: ?(?:%|mmol|mg|ng|ng|"
+    rf"mmhg|copies|u/l)|[.,]|$| and| over)",
+    rf"\b(?:prescribed (?:me |him |her |my [a-z]+ )?|{_WHO}(?:'m| am|'s| is| are| was|'ve been|"
+    rf" have been| has been)?(?: currently| now| also)? (?:on |taking |takes? |put on )|"
+    rf"started (?:me |him |her )?(?:on |taking ))(?:\d{{1,4}} ?mg (?:of )?|a low dose of |"
+    rf"daily )?{DRUGS}\b",
+    rf"\b(?:doctors?|dr\.? [a-z]+|scan|mri|ct|x-ray|ultrasound|biopsy|results?|report|test|labs?|pathology)"
+    rf"(?: results?| report)?(?: (?:says?|said|thinks|told me|confirmed|showed|shows|revealed|found|"
+    rf"indicates?|suggests?)(?: that)?(?: (?:{_WHO}) (?:have|has|had))?|:) {_DEGREE}{CONDITIONS}",
+    rf"\b{_WHO}(?:'m| am|'s| is| are)(?: now| currently)? (?:in remission from|recovering from|dying of|"
+    rf"being treated for|undergoing (?:treatment|chemo(?:therapy)?|surgery) for|on the autism spectrum|"
+    rf"hospitali[sz]ed (?:for|with)) ?(?:{_DEGREE}{CONDITIONS})?",
+    rf"\b(?:my|his|her|our) (?:[a-z]+(?:'s)? ){{0,2}}?{CONDITIONS} (?:is|was|has|came|got)\b(?: getting worse|"
+    rf" back| under control| relapsed| progressed| spread| flaring)",
+    rf"\b(?:my|his|her|our) (?:[a-z]+(?:'s)? ){{0,2}}?{LABS}(?: level| reading| count| score)?s?"
+    rf"(?:'s| is| was| came back at| came back as| hit|:) ?\d{{1,6}}(?:\.\d+)?",
+    rf"\b{_WHO}(?:'ve| have|'s| has|'m| am| is)(?: been)? (?:in|on|undergoing|doing|getting|having|started) "
+    rf"(?:chemo(?:therapy)?|dialysis|radiation therapy)\b",
+    rf"\b(?:i|he|she|my [a-z]+) takes? {DRUGS}\b",
+)
+_EN = re.compile("|".join(f"(?:{pattern})" for pattern in _PATTERNS))
+_HINTS = (
+    "diagnos",
+    "positive",
+    "malignant",
+    "abnormal",
+    "prescribed",
+    "i have",
+    "i've",
+    "has ",
+    "had ",
+    "suffer",
+    "living with",
+    "live with",
+    "lives with",
+    "i'm ",
+    "i am ",
+    "he's",
+    "she's",
+    "he is",
+    "she is",
+    " is ",
+    " was ",
+    "battl",
+    "developed",
+    "contracted",
+    " mg",
+    "taking",
+    "take ",
+    "takes",
+    "blood ",
+    "a1c",
+    "cholesterol",
+    " on ",
+    "found to have",
+    "viral load",
+    "creatinine",
+    "came back",
+    "remission",
+    "results:",
+    "undergoing",
+    "takes ",
+    "getting worse",
+    "says i",
+    "told me i",
+    "showed ",
+)
+_TOPIC = re.compile(
+    r"\bif\b|prevent|avoid|risk of|article|research|study|novel|character|movie|dataset|model|"
+    r"fundrais|charity|awareness|\bnot\b|n't\b|\bno\b|ruled out|negative for|worried|afraid|fear|wonder|"
+    r"whether|might|could|people (?:with|who)|patients (?:with|who)|those with|someone with|anyone|bug|code|"
+    r"software|system|network|\btarget\b|educator|\bapp\b"
+)
+
+
+def english_statements(lower: str) -> Iterator[tuple[int, int]]:
+    """Yield the range of each statement about somebody's health in a lower-case text."""
+    if not any(hint in lower for hint in _HINTS):
+        return
+    for match in _EN.finditer(lower):
+        if not _TOPIC.search(_clause(lower, match.start(), match.end())):
+            yield match.span()
+
+
+def _clause(lower: str, start: int, end: int) -> str:
+    """Return the clause around a match: a topic word after a full stop says nothing about it."""
+    begin = max(lower.rfind(mark, max(0, start - 40), start) for mark in ".!?;\n")
+    begin = max(begin + 1, start - 40)
+    stops = [at for mark in "!?;\n," if (at := lower.find(mark, end)) >= 0]
+    return lower[begin : min(min(stops, default=end) + 1, end + 12)]

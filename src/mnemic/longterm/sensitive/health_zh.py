@@ -1,0 +1,234 @@
+"""Does a Chinese text say what a person has, was tested for or is treated with?
+
+A disease word counts once its sentence holds a diagnosis, a medical paper, a course of illness or a
+person who has it. Tests need their result, laboratory values a number, medicines somebody who takes
+them. Questions, conditions, prevention, articles, jobs, institutions and software are topics.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+
+from mnemic.longterm.sensitive.health_zh_words import (
+    BODY,
+    DISEASES,
+    DRUGS,
+    ENDINGS,
+    LABS,
+    LOOSE_ENDINGS,
+    TESTS,
+    TREATMENTS,
+)
+
+Range = tuple[int, int]
+
+_PERSON = re.compile(
+    r"我(?![国市省校司院科们]|厂)|我们家|(?<![其吉])[他她](?!们)|咱|俺|本人|爸|妈|爹|爷|奶奶|姥|外公|外婆|"
+    r"公公|婆婆|岳[父母]|[祖父母]亲|祖[父母]|舅|姨|姑|叔|伯|婶|哥|姐|弟|妹|嫂|儿子|女儿|闺女|儿媳|女婿|"
+    r"孩子|小孩|娃|宝宝|小宝|大宝|二宝|孙[子女]|侄|外甥|丈夫|老公|老婆|妻子|媳妇|老伴|对象|[男女]友|"
+    r"[男女]朋友|丈母娘|老丈人|室友|同事|同学|朋友|闺蜜|老板|领导|邻居|病人|患者|老师|家属|胎儿|"
+    r"(?<![a-z])[小老][一-鿿](?=有|是|得|患|查|确|因|住|的)"
+)
+_DIAGNOSED = re.compile(
+    r"确诊|诊断|[查检验测筛照拍]出|(?<!疾)患(?!者)|罹|得了|得过|得的是|染上|感染[了上过]|复发|"
+    r"判[定断]|被判|认定为|鉴定为|评定|考虑|疑似|高度怀疑|提示|显示|报告|小结|病历|病假条|诊断书|证明|化验|"
+    r"单子|体检|影像|片子|[bB]超|彩超|超声|(?<![a-z])(?:ct|mri|pet)(?![a-z])|核磁|[胃肠喉]镜|宫腔镜|"
+    r"阴道镜|心电图|钼靶|造影|病理|活检|穿刺|产检|羊穿|肺功能|脑电图|复查|筛查|查体|发现|"
+    r"(?:医生|大夫|医院|主任|专家)[一-鿿]{0,6}(?:说|讲|判|怀疑|认为|告诉|诊|写|讲)|主诉|既往|死于|"
+    r"去世.{0,4}因|因.{0,8}(?:去世|住院|休学|停职|离职|退役|手术)|长了个?|得.{0,2}的病"
+)
+_COURSE = re.compile(
+    r"[ ]?(?:患者?)?[一-鿿]{0,4}?(?:晚期|早期|中期|末期|[一二三四1-4ivⅰ-ⅳ]{1,3} ?[abc]?期|[一-鿿]?转移|复发|"
+    r"病史|术后|(?:已经|有)?(?:[一二三四五六七八九十两\d]|好几|多|很多|几)+(?:来|多)?个?[年月](?!级)|"
+    r"第[一二三四五六七八九十\d]+年|多年|发作|又?犯了|手术|住院|住[过了]|休[学假]|停职|辞职|退役|化疗|放疗|开刀|携带者|后遗症|后神经|"
+    r"确诊|恶化|加重|一直没好|没治好|在治|[一二两三四]型|[一二三四1-4]级|缓解期|去世|走的)|了?(?:$|,)|了(?:$|[,:。])"
+)
+_LONG = re.compile(
+    r"[ ]?(?:患者?)?[一-鿿]{0,3}?(?:晚期|末期|[一二三四1-4ivⅰ-ⅳ]{1,3} ?[abc]?期|[骨脑肝肺]转移|转移了|病史|术后|"
+    r"又复发|复发了|携带者|后遗症)"
+)
+_NOT_AFTER = re.compile(
+    r"科|(?:专科)?医院|医(?!生)|专家|研究|门诊|病房|疫苗|药(?!物?治疗)|险|筛查(?!出|结果|报告|阳|高)|知识|饮食|预防|"
+    r"防治|领域|学会|中心|日(?!益)|周|宣传|讲座|义诊|协会|基金|诊疗|指南|模型|数据|试剂|快检|足的|"
+    r"患者(?:能|可以|怎|应|吃|的|群|数|教育|服务)|病人(?:能|可以|怎|应|的)|"
+    r"的(?:书|文章|课|知识|论文|新闻|症状|治疗|原因|预防|病因|机制|发病|新药|诊断|人|影响|传播|区别|早期|检)|"
+    r"人群|高发|发病|死亡率|概率|主题|早筛|电影|纪录|相关|护理|培训|康复中心|病毒株|毒株|怎么|如何|吗|是什么|是不是"
+)
+_NOT_BEFORE = re.compile(
+    r"(?:预防|防治|防|抗|抵御|研究|关于|有关|科普|怕|担心|小心|避免|不是|没有?|未见|未发现|无|排除了?|并非|是不是|"
+    r"有没有|会不会|针对|导致|引起|引发|诱发|增加|降低|减少|像|好像|什么是|觉得|认为|了解|介绍|讨论|"
+    r"包括|包含|区分|识别|帮助|(?<![因诊断定评认称确])为|(?<![医生他她夫])给)[一-鿿]{0,5}$|有[点些]$"
+)
+_TOPIC = re.compile(
+    r"如果|假如|要是|万一|预防|避免|科普|文章|论文|小说|剧|电影|角色|主角|课题|课程|研究|怎么治|怎么预防|怎么办|"
+    r"是不是|会不会|有没有得|有哪些|什么是|人群|讲座|新闻|纪录片|节目|海报|代码|程序|系统|静态|软件|数据集|模型|"
+    r"捐|募|接口|用例|磁盘|硬盘|内存|服务器|集群|数据库|日志|网络|电脑|勒索|编译|构建|试剂|"
+    r"医药代表|药代|卖|进货|药店|经销|保险条款|条款|能不能|可不可以|容易得|高发|培训|轮转|实习|值班|专业|导师|"
+    r"开玩笑|比喻|笑话|游戏里|朋友圈文|网上说|听说.{0,6}能|可能会得|避孕"
+)
+_MENTAL_JOKES = re.compile(r"强迫症|拖延症|选择困难|脸盲|路痴")
+_GENERIC = re.compile(
+    r"写|看|学|研究|讲|听|卖|怕|觉得|认为|支持|想|问|搜|读|推荐|聊|关注|了解|介绍|设计|做的|负责|开发|"
+    r"治疗|照顾|护理|服务|采访|翻译|拍|整理|分享|公司|项目|工作|上班|的(?:药|书|课)"
+)
+_LAB = re.compile(
+    rf"(?P<lab>{LABS})(?![计仪表压]|试纸|监测|测量仪)(?P<gap>[^\d。;!?\n]{{0,12}}?)"
+    r"(?P<number>\d{1,6}(?:\.\d{1,3})?(?:[/-]\d{2,3})?)(?P<unit>[ ]?[一-鿿a-z%/]{0,6})"
+)
+_LAB_WORD = re.compile(
+    rf"{LABS}(?:值|水平|指标)?(?:又|有点|一直|都|还|很|非常|特别|明显|轻度|稍微|比较|略|控制得?|好像|已经)*"
+    r"(?:偏高|偏低|超标|升高|异常|不正常|不达标|爆表|失控|过[高低]|高了|低了|[两二三四2-4]个加号|不好)(?!的人|人群|会|怎|吗)"
+)
+_NOT_A_LEVEL = re.compile(r"[ ]?(?:元|块|折|号|楼|种|篇|分钟|版|台|款|章|页|条|次|人|节|路|件)")
+_NORM = re.compile(
+    r"正常[值范]|参考|范围|标准|应该|目标|控制在|不超过|低于多少|多少|是指|文章|论文|数据集|卖|京东|价|算法|"
+    r"接口|产品|如果|超过"
+)
+_TESTED = re.compile(
+    rf"(?<![a-z]){TESTS}(?![a-z])[^。;!?\n]{{0,14}}?(?:[弱强]?阳性?(?!样本|率|预测|对照|数据|召回|症状|台)|恶性|高风险|高危|临界风险|"
+    r"两条杠|两道杠|\(\+{1,4}\)|[一两二三四1-4]个加号|没通过|不乐观)|"
+    r"(?:ti|bi)-?rads ?(?:分类|分级)?[ :]?[3-6]|(?<![a-z])(?:hsil|lsil|cin ?[123i]{1,3}|ascus|asc-us)(?![a-z])|"
+    r"(?:精神|智力|视力|听力|肢体|言语|多重)?残疾[一二三四1-4]级|残疾证"
+)
+_DRUG = re.compile(DRUGS)
+_TAKES = re.compile(
+    r"(?:[吃服用打挂戒停换加减靠含吸注擦]|注射|开了|开的|开过|给.{0,3}开|处方|依赖|维持)[^。;!?\n]{0,8}$"
+)
+_DOSED = re.compile(
+    r"[ ]?(?:每[天日晚周]|一[天日]|早晚|\d+(?:\.\d+)? ?(?:mg|毫克|单位|片|粒)|[一二两三四半]+[片粒针支]|吃|打|控制|维持|减量|"
+    r"加量|停了|换成|治)"
+)
+_TREATMENT = re.compile(TREATMENTS)
+_UNDERGOES = re.compile(
+    r"(?:做|装|放|植入|切|在|去|接受|需要|要|次|完|正|刚|每周|开始|结束|靠)[^。;!?\n]{0,10}$"
+)
+_ASCII = re.compile(
+    r"(?<![a-z])(?:adhd|hiv|ptsd|ocd|covid|copd|sle|aids|ibd|pcos|als|bpd|asd|sma|ibs|cp|mds|hpv|gerd)(?![a-z])"
+)
+_SENTENCE = re.compile(r"[^。;!?！？；\n]+")
+_ENDING = re.compile(ENDINGS)
+_LOOSE = re.compile(LOOSE_ENDINGS)
+_BODY = re.compile(BODY)
+_HAN = re.compile(r"[一-鿿]")
+
+
+@lru_cache(maxsize=1)
+def _index() -> dict[str, tuple[str, ...]]:
+    """Group the disease words by their first two characters, longest first."""
+    grouped: dict[str, tuple[str, ...]] = {}
+    for word in sorted(DISEASES, key=len, reverse=True):
+        grouped[word[:2]] = (*grouped.get(word[:2], ()), word)
+    return grouped
+
+
+def chinese_statements(lower: str) -> Iterator[Range]:
+    """Yield the range of each statement about somebody's health in a lower-case text."""
+    if lower.isascii():
+        return
+    diseases = list(_diseases(lower))
+    for sentence in _SENTENCE.finditer(lower) if diseases else ():
+        inside = [each for each in diseases if sentence.start() <= each[0] < sentence.end()]
+        for start, end in inside:
+            if _is_somebodys(lower, sentence.span(), start, end):
+                yield start, end
+    yield from _results(lower)
+    yield from _treatments(lower)
+
+
+def _diseases(text: str) -> Iterator[Range]:
+    index = _index()
+    for at in range(len(text) - 1):
+        for word in index.get(text[at : at + 2], ()):
+            if text.startswith(word, at):
+                yield at, at + len(word)
+                break
+    for match in _ENDING.finditer(text):
+        yield max(0, match.start() - 1), match.end()
+    for match in _LOOSE.finditer(text):
+        begin = max(0, match.start() - 10)
+        if _BODY.search(text, begin, match.start()):
+            yield match.start(), match.end()
+    for match in _ASCII.finditer(text):
+        yield match.span()
+
+
+def _is_somebodys(text: str, sentence: Range, start: int, end: int) -> bool:
+    first, last = sentence
+    begin = max(first, text.rfind(",", first, start) + 1)
+    stop = text.find(",", end, last)
+    clause = text[begin : stop if stop >= 0 else last]
+    ahead, following = text[max(first, start - 26) : start], text[end : min(last, end + 18)]
+    near = text[max(begin, start - 16) : start]
+    if _NOT_AFTER.match(following) or _NOT_BEFORE.search(near) or _TOPIC.search(clause):
+        return False
+    if _TOPIC.search(text[first:begin]) and not _PERSON.search(clause):
+        return False
+    if _asks(text, last, clause):
+        return False
+    if _MENTAL_JOKES.match(text, start) and not _DIAGNOSED.search(ahead):
+        return False
+    if _DIAGNOSED.search(ahead) or _LONG.match(following):
+        return True
+    return _has_it(text, first, start, following)
+
+
+def _asks(text: str, last: int, clause: str) -> bool:
+    return text[last : last + 1] in ("?", "？") and bool(
+        re.search(r"吗|能不能|怎么|什么|哪|如何|会不会|是不是", clause)
+    )
+
+
+def _has_it(text: str, first: int, start: int, following: str) -> bool:
+    """Accept a person shortly before who has the disease, is it, or suffers its course."""
+    person = None
+    for person in _PERSON.finditer(text, max(first, start - 24), start):
+        pass
+    if person is None:
+        return False
+    gap = text[person.end() : start]
+    if _GENERIC.search(gap):
+        return False
+    linked = re.search(
+        r"有|是|因|得|患|生|带|犯|闹|落|死|治|属|叫|长|[先天遗传慢急重轻中度性]$|左|右|双", gap
+    )
+    return bool(linked) or len(gap) <= 4 or bool(_COURSE.match(following))
+
+
+def _results(text: str) -> Iterator[Range]:
+    for match in _LAB.finditer(text):
+        clause = _clause(text, *match.span())
+        if not (_NOT_A_LEVEL.match(match["unit"]) or _NORM.search(clause)):
+            yield match.span()
+    for match in _LAB_WORD.finditer(text):
+        if not _TOPIC.search(_clause(text, *match.span())):
+            yield match.span()
+    for match in _TESTED.finditer(text):
+        if not _TOPIC.search(_clause(text, *match.span())):
+            yield match.span()
+
+
+def _treatments(text: str) -> Iterator[Range]:
+    for match in _DRUG.finditer(text):
+        start, end = match.span()
+        taken = _TAKES.search(text[max(0, start - 14) : start]) or _DOSED.match(text, end)
+        if taken and not _NORM.search(_clause(text, start, end)) and not _generic(text, start, end):
+            yield start, end
+    for match in _TREATMENT.finditer(text):
+        start, end = match.span()
+        ahead = text[max(0, start - 20) : start]
+        if _PERSON.search(ahead) and _UNDERGOES.search(ahead) and not _generic(text, start, end):
+            yield start, end
+
+
+def _generic(text: str, start: int, end: int) -> bool:
+    return bool(_TOPIC.search(_clause(text, start, end)) or _NOT_AFTER.match(text, end))
+
+
+def _clause(text: str, start: int, end: int) -> str:
+    """Return the match with what surrounds it up to a comma or the end of the sentence."""
+    begin = max(text.rfind(mark, max(0, start - 40), start) for mark in "。!?;\n,")
+    begin = max(begin + 1, start - 40)
+    stops = [at for mark in "。!?;\n," if (at := text.find(mark, end, end + 16)) >= 0]
+    return text[begin : min(stops, default=end + 16)]
