@@ -16,7 +16,7 @@ from mnemic.embedding.registry import register
 from mnemic.errors import InvalidInput
 from mnemic.keys import KeyProvider
 from mnemic.longterm.changes import UNCHANGED, Changes, Unchanged
-from mnemic.longterm.draft import Draft
+from mnemic.longterm.draft import Draft, checked
 from mnemic.longterm.gate import Decision, Limits, screen
 from mnemic.longterm.items import Deletion, Items, Page, Question
 from mnemic.longterm.passes import Passes, PassReport, Rate
@@ -248,7 +248,7 @@ class MemoryService:
 
     async def add_many(self, actor: Actor, drafts: Sequence[Draft]) -> list[Verdict]:
         """Ask the gate to remember many texts; one verdict each, in order. See ``Writer.add``."""
-        if actor.session is not None and any(draft.source == "ai" for draft in drafts):
+        if actor.session is not None and any(checked(draft).source == "ai" for draft in drafts):
             await self._parts.passes.admit_ai_write(actor)
         return await self._parts.writer.add(actor, drafts)
 

@@ -46,7 +46,9 @@ async def test_what_was_printed_survives_sigkill(tmp_path: Path, stub_path: str)
     for moment in range(MOMENTS):
         file = tmp_path / f"{moment}.jsonl"
         transcript(file, seed * 100 + moment)
-        said |= await asyncio.to_thread(_kill_one, file, data_dir, key_file, stub_path, rng.uniform(0.25, 1.1))
+        said |= await asyncio.to_thread(
+            _kill_one, file, data_dir, key_file, stub_path, rng.uniform(0.25, 1.1)
+        )
     assert said, "no run got as far as a verdict"
     async with MemoryService.open(data_dir, key_file=key_file, embedder=StubEmbedder()) as memory:
         found: set[str] = set()

@@ -9,6 +9,7 @@ import random
 import sys
 from collections import Counter
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
@@ -18,10 +19,28 @@ from mnemic import Actor, MemoryService, Verdict
 from mnemic.errors import Conflict, NotFound
 from mnemic.longterm.draft import Draft
 
-WORDS = (
-    "harbour lantern violin copper meadow puzzle anchor saddle thunder velvet garden compass ladder "
-    "marble whistle engine orchard blanket bottle feather kettle mirror pocket ribbon shovel tunnel"
-).split()
+PLACES = (
+    "harbour",
+    "lantern",
+    "violin",
+    "meadow",
+    "puzzle",
+    "anchor",
+    "saddle",
+    "velvet",
+    "garden",
+)
+THINGS = (
+    "compass",
+    "ladder",
+    "marble",
+    "engine",
+    "blanket",
+    "bottle",
+    "kettle",
+    "mirror",
+    "ribbon",
+)
 
 
 async def add(memory: MemoryService, actor: Actor, text: str, **more: Any) -> UUID:
@@ -137,7 +156,7 @@ async def test_a_deletion_and_updates_at_once_leave_all_or_nothing(
 
 async def test_two_replacements_at_once_leave_one(memory: MemoryService, actor: Actor) -> None:
     places = ("Harbour", "Anchor", "Compass", "Beacon")
-    for n, (first, second) in enumerate(zip(places, places[1:], strict=False)):
+    for n, (first, second) in enumerate(pairwise(places)):
         user = Actor(f"kim-{n}")
         await add(memory, user, "My favourite cafe is Lantern")
         await asyncio.gather(
@@ -186,12 +205,12 @@ async def test_adding_confirming_denying_and_deleting_at_once_never_deadlock(
 
 async def test_five_hundred_in_one_call(stub_memory: MemoryService, actor: Actor) -> None:
     rng = random.Random(7)
-    drafts = [Draft(" ".join(rng.sample(WORDS, 6))) for _ in range(500)]
+    drafts = [Draft(" ".join(rng.sample(PLACES + THINGS, 6))) for _ in range(500)]
     verdicts = await stub_memory.add_many(actor, drafts)
     outcomes = Counter(verdict.outcome for verdict in verdicts)
     assert outcomes["stored"] + outcomes["duplicate"] == 500
     page = await stub_memory.list(actor, limit=1000)
-    assert page.total == outcomes["stored"] > 480
+    assert page.total == outcomes["stored"] > 400
     by_id = {item.id: item.content for item in page.items}
     for verdict, draft in zip(verdicts, drafts, strict=True):
         assert verdict.id is None or by_id[verdict.id] == draft.content
@@ -206,8 +225,6 @@ async def test_a_call_with_little_to_add(
     assert len(verdicts) == count
 
 
-async def test_one_call_with_the_same_text_twice(
-    stub_memory: MemoryService, actor: Actor
-) -> None:
+async def test_one_call_with_the_same_text_twice(stub_memory: MemoryService, actor: Actor) -> None:
     first, second = await stub_memory.add_many(actor, [Draft("The blue box holds cables")] * 2)
     assert (first.outcome, second.outcome, second.of) == ("stored", "duplicate", first.id)

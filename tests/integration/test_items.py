@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -10,9 +9,8 @@ from uuid import UUID, uuid4
 
 import pytest
 
-from mnemic import Actor, InvalidInput, MemoryService, Turn
-from mnemic.errors import Conflict, MnemicError, NotFound, RateLimited
-from mnemic.longterm.draft import Draft
+from mnemic import Actor, InvalidInput, MemoryService
+from mnemic.errors import Conflict, MnemicError, NotFound
 
 OTHER = Actor("lee", session="s1")
 
@@ -55,14 +53,15 @@ async def test_pf_060_and_pf_068_another_users_id_is_an_unknown_id(
     assert (await stub_memory.get(actor, unsure)).status == "pending"
 
 
-@pytest.mark.parametrize("item_id", ["not-a-uuid", "", None, 7, "x" * 5000])
-async def test_an_id_that_is_none_is_refused(
-    stub_memory: MemoryService, actor: Actor, item_id: object
-) -> None:
-    for action in ACTIONS.values():
-        with pytest.raises(InvalidInput) as refused:
-            await action(stub_memory, actor, item_id)
-        assert refused.value.code == "invalid_item_id"
+NO_ID: tuple[Any, ...] = ("not-a-uuid", "", None, 7, "x" * 5000)
+
+
+async def test_an_id_that_is_none_is_refused(stub_memory: MemoryService, actor: Actor) -> None:
+    for item_id in NO_ID:
+        for action in ACTIONS.values():
+            with pytest.raises(InvalidInput) as refused:
+                await action(stub_memory, actor, item_id)
+            assert refused.value.code == "invalid_item_id"
 
 
 @pytest.mark.parametrize("user", [None, "", " ", "\u200b", 7])
@@ -92,7 +91,7 @@ async def test_pf_062_a_session_id_belongs_to_its_user(
     await add(stub_memory, OTHER, "Lee has a memory too")
     assert actor.session == OTHER.session
     for scope in (None, "session", "user"):
-        hits = await stub_memory.search_memories(OTHER, "trip to Turin, spare key", 10, scope=scope)  # type: ignore[arg-type]
+        hits = await stub_memory.search_memories(OTHER, "trip to Turin, spare key", 10, scope=scope)
         assert {hit.item.owner_id for hit in hits} <= {"lee"}
     assert await stub_memory.build_context(OTHER, "trip to Turin") == ""
 
@@ -124,13 +123,16 @@ async def test_pf_066_metadata_keys_are_data(
     assert (await stub_memory.get(actor, item_id)).metadata == metadata
 
 
-@pytest.mark.parametrize("unusable", [{1: "x"}, {"x": object()}, {"x": float("nan")}, "text"])
+NO_JSON: tuple[Any, ...] = ({1: "x"}, {"x": object()}, {"x": float("nan")}, "text")
+
+
 async def test_metadata_that_is_no_json_is_refused(
-    stub_memory: MemoryService, actor: Actor, unusable: Any
+    stub_memory: MemoryService, actor: Actor
 ) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        await stub_memory.add_explicit_memory(actor, "A memory with a label", metadata=unusable)
-    assert refused.value.code == "metadata_not_json"
+    for unusable in NO_JSON:
+        with pytest.raises(InvalidInput) as refused:
+            await stub_memory.add_explicit_memory(actor, "A memory with a label", metadata=unusable)
+        assert refused.value.code == "metadata_not_json"
 
 
 async def test_metadata_as_deep_as_its_size_allows_is_kept_or_refused(
@@ -141,14 +143,16 @@ async def test_metadata_as_deep_as_its_size_allows_is_kept_or_refused(
         900: "My sister lives in Graz",
         5_000: "Dinner on Fridays is at eight",
     }
+    codes = set()
     for depth in texts:
         value: object = "end"
         for _ in range(depth):
             value = [value]
         try:
             await add(stub_memory, actor, texts[depth], metadata={"x": value})
-        except InvalidInput as refused:
-            assert refused.code == "metadata_not_json"
+        except InvalidInput as error:
+            codes.add(error.code)
+    assert codes <= {"metadata_not_json", "metadata_too_large"}
     page = await stub_memory.list(actor)
     assert texts[10] in {item.content for item in page.items}
 
@@ -168,9 +172,7 @@ async def test_pf_070_a_name_is_trimmed_and_an_unknown_session_is_told(
 # ---- updates
 
 
-async def test_pf_071_a_new_text_keeps_everything_else(
-    memory: MemoryService, actor: Actor
-) -> None:
+async def test_pf_071_a_new_text_keeps_everything_else(memory: MemoryService, actor: Actor) -> None:
     metadata = {"topic": "sport", "priority": "high", "n": 3, "tags": ["a", "b"]}
     item_id = await add(
         memory, actor, "I play tennis on Mondays", memory_type="habit", metadata=metadata
@@ -299,14 +301,17 @@ async def test_a_retired_item_cannot_be_changed(memory: MemoryService, actor: Ac
     assert refused.value.code == "item_retired"
 
 
-@pytest.mark.parametrize("version", [True, 1.0, "1", 0, -1, 2**40])
+NO_VERSION: tuple[Any, ...] = (True, 1.0, "1", 0, -1, 2**40)
+
+
 async def test_a_version_that_is_no_number_is_refused(
-    stub_memory: MemoryService, actor: Actor, version: Any
+    stub_memory: MemoryService, actor: Actor
 ) -> None:
     item_id = await add(stub_memory, actor, "The blue box holds the cables")
-    with pytest.raises(InvalidInput) as refused:
-        await stub_memory.update(actor, item_id, metadata={"a": 1}, expected_version=version)
-    assert refused.value.code == "expected_version_out_of_range"
+    for version in NO_VERSION:
+        with pytest.raises(InvalidInput) as refused:
+            await stub_memory.update(actor, item_id, metadata={"a": 1}, expected_version=version)
+        assert refused.value.code == "expected_version_out_of_range"
 
 
 # ---- deletion
@@ -336,248 +341,3 @@ async def test_pf_074_every_way_of_deleting_leaves_no_trace(
     for table in ("memory_item", "item_usage", "verification"):
         row = await (await owner.execute(f"select count(*) as n from {table}")).fetchone()
         assert row["n"] == 0, table
-
-
-# ---- lists
-
-
-@pytest.mark.parametrize("limit", [0, -1, 1001, 5000, True, 2.0, "5", None, float("nan")])
-async def test_pf_090_and_pf_093_a_limit_out_of_range_is_refused_everywhere(
-    stub_memory: MemoryService, actor: Actor, limit: Any
-) -> None:
-    await add(stub_memory, actor, "The blue box holds the cables")
-    await stub_memory.sessions.append(actor, [Turn("user", "hello there")])
-    for call in (
-        stub_memory.list(actor, limit=limit),
-        stub_memory.search_memories(actor, "cables", limit),
-        stub_memory.sessions.read(actor, limit=limit if limit not in (1001, 5000) else 0),
-        stub_memory.questions(actor, limit=limit if limit not in (1001, 5000) else 0),
-    ):
-        with pytest.raises(InvalidInput) as refused:
-            await call
-        assert refused.value.code in ("limit_out_of_range", "k_out_of_range")
-
-
-async def test_pf_091_a_history_of_nothing_is_never_everything(
-    stub_memory: MemoryService, actor: Actor
-) -> None:
-    await stub_memory.sessions.append(actor, [Turn("user", f"turn {n}") for n in range(5)])
-    assert len(await stub_memory.sessions.read(actor, limit=100)) == 5
-    assert await stub_memory.sessions.read(actor, until=0) == []
-    for bounds in ({"limit": 0}, {"after": -1}, {"until": -1}, {"after": True}, {"until": "3"}):
-        with pytest.raises(InvalidInput):
-            await stub_memory.sessions.read(actor, **bounds)  # type: ignore[arg-type]
-
-
-async def test_pf_093_all_of_137_memories_are_reachable(
-    stub_memory: MemoryService, actor: Actor
-) -> None:
-    drafts = [Draft(f"Locker {n} in the east corridor belongs to team {n}") for n in range(137)]
-    verdicts = await stub_memory.add_many(actor, drafts)
-    assert {verdict.outcome for verdict in verdicts} == {"stored"}
-    first = await stub_memory.list(actor)
-    assert (first.total, len(first.items), first.cursor is None) == (137, 50, False)
-    for limit in (10, 50, 137, 1000):
-        seen: list[UUID] = []
-        cursor = None
-        while True:
-            page = await stub_memory.list(actor, limit=limit, cursor=cursor)
-            assert page.total == 137
-            seen += [item.id for item in page.items]
-            cursor = page.cursor
-            if cursor is None:
-                break
-        assert len(seen) == len(set(seen)) == 137
-
-
-async def test_pf_092_fifty_memories_of_one_moment_are_all_seen(
-    stub_memory: MemoryService, actor: Actor
-) -> None:
-    drafts = [Draft(f"Locker {n} in the annex belongs to team {n}") for n in range(50)]
-    await stub_memory.add_many(actor, drafts)
-    seen: list[UUID] = []
-    times = set()
-    cursor = None
-    while True:
-        page = await stub_memory.list(actor, limit=10, cursor=cursor)
-        seen += [item.id for item in page.items]
-        times |= {item.recorded_at for item in page.items}
-        cursor = page.cursor
-        if cursor is None:
-            break
-    assert (len(seen), len(set(seen)), len(times)) == (50, 50, 1)
-
-
-async def test_a_cursor_of_somebody_else_shows_only_ones_own(
-    stub_memory: MemoryService, actor: Actor
-) -> None:
-    for user in (actor, OTHER):
-        await stub_memory.add_many(
-            user, [Draft(f"Locker {n} in the annex belongs to team {n}") for n in range(6)]
-        )
-    theirs = (await stub_memory.list(actor, limit=2)).cursor
-    page = await stub_memory.list(OTHER, cursor=theirs)
-    assert {item.owner_id for item in page.items} <= {"lee"}
-    assert page.total == 6
-
-
-@pytest.mark.parametrize("cursor", ["", "x", "é", "MjAyNnxhYmM=", 5, "A" * 100_000])
-async def test_a_cursor_that_is_none_is_refused(
-    stub_memory: MemoryService, actor: Actor, cursor: Any
-) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        await stub_memory.list(actor, cursor=cursor)
-    assert refused.value.code == "invalid_cursor"
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "code"),
-    [
-        ("memory_type", "", "unknown_memory_type"),
-        ("memory_type", "opinion", "unknown_memory_type"),
-        ("scope", "", "unknown_scope"),
-        ("scope", "*", "unknown_scope"),
-    ],
-)
-async def test_pf_061_an_empty_filter_is_no_missing_filter(
-    stub_memory: MemoryService, actor: Actor, name: str, value: str, code: str
-) -> None:
-    await add(stub_memory, actor, "The blue box holds the cables")
-    filters: Any = {name: value}
-    for call in (
-        stub_memory.list(actor, **filters),
-        stub_memory.search_memories(actor, "cables", **filters),
-    ):
-        with pytest.raises(InvalidInput) as refused:
-            await call
-        assert refused.value.code == code
-
-
-# ---- what cannot be meant
-
-
-@pytest.mark.parametrize(
-    ("more", "code"),
-    [
-        ({"confidence": float("nan")}, "confidence_out_of_range"),
-        ({"confidence": True}, "confidence_out_of_range"),
-        ({"confidence": "0.9"}, "confidence_out_of_range"),
-        ({"confidence": 1.01}, "confidence_out_of_range"),
-        ({"scope": "galaxy"}, "unknown_scope"),
-        ({"scope": "project"}, "project_required"),
-        ({"source": "rumour"}, "unknown_source"),
-        ({"source_id": 7}, "invalid_source_id"),
-        ({"source_id": "x" * 501}, "invalid_source_id"),
-        ({"valid_to": datetime.max.replace(tzinfo=UTC)}, "datetime_out_of_range"),
-        ({"valid_from": datetime.min.replace(tzinfo=UTC)}, "datetime_out_of_range"),
-    ],
-)
-async def test_a_draft_that_cannot_be_meant_stores_nothing(
-    stub_memory: MemoryService, actor: Actor, more: Any, code: str
-) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        await stub_memory.add_many(
-            actor, [Draft("A sound memory"), Draft("The blue box holds the cables", **more)]
-        )
-    assert refused.value.code == code
-    assert (await stub_memory.list(actor, status="all")).total == 0
-
-
-@pytest.mark.parametrize("content", [None, 7, b"bytes", ["text"]])
-async def test_content_that_is_no_text_is_refused(
-    stub_memory: MemoryService, actor: Actor, content: Any
-) -> None:
-    item_id = await add(stub_memory, actor, "The blue box holds the cables")
-    calls = [
-        stub_memory.add_explicit_memory(actor, content),
-        stub_memory.validate_memory(actor, content),
-        stub_memory.check_duplicate(actor, content),
-        stub_memory.sessions.append(actor, [Turn("user", content)]),
-    ]
-    if content is not None:
-        calls.append(stub_memory.update(actor, item_id, content=content))
-    for call in calls:
-        with pytest.raises(InvalidInput) as refused:
-            await call
-        assert refused.value.code == "content_not_text"
-
-
-async def test_asking_whether_a_text_is_known_changes_nothing(
-    stub_memory: MemoryService, actor: Actor
-) -> None:
-    soon = datetime.now(UTC) + timedelta(seconds=0.3)
-    item_id = await add(stub_memory, actor, "The visitor code is on the desk", valid_to=soon)
-    await asyncio.sleep(0.4)
-    decision = await stub_memory.check_duplicate(actor, "The visitor code is on the desk")
-    assert decision.duplicate_of is None
-    assert (await stub_memory.get(actor, item_id)).status == "active"
-    again = await add(stub_memory, actor, "The visitor code is on the desk")
-    assert (await stub_memory.get(actor, item_id)).status == "archived"
-    assert (await stub_memory.get(actor, again)).status == "active"
-
-
-# ---- the message log, and what an agent stores by itself
-
-
-async def test_a_closed_session_takes_no_more_turns(
-    stub_memory: MemoryService, actor: Actor, connect: Any
-) -> None:
-    await stub_memory.sessions.append(actor, [Turn("user", "hello there")])
-    owner = await connect("owner")
-    await owner.execute("update session set closed_at = now()")
-    with pytest.raises(Conflict) as refused:
-        await stub_memory.sessions.append(actor, [Turn("user", "one more thing")])
-    assert refused.value.code == "session_closed"
-    assert [turn.content for turn in await stub_memory.sessions.read(actor)] == ["hello there"]
-
-
-@pytest.mark.parametrize(
-    ("turn", "code"),
-    [
-        (Turn("narrator", "text"), "unknown_role"),  # type: ignore[arg-type]
-        (Turn(["user"], "text"), "unknown_role"),  # type: ignore[arg-type]
-        (Turn("user", "text", datetime(2026, 3, 2)), "naive_datetime"),  # noqa: DTZ001
-        (Turn("user", "text", speaker=5), "speaker_not_text"),  # type: ignore[arg-type]
-        ({"role": "user", "content": "text"}, "not_a_turn"),
-        (Turn("user", "x" * 1_000_001), "message_too_long"),
-    ],
-)
-async def test_a_turn_that_cannot_be_meant_leaves_no_gap(
-    stub_memory: MemoryService, actor: Actor, turn: Any, code: str
-) -> None:
-    await stub_memory.sessions.append(actor, [Turn("user", "first")])
-    with pytest.raises(InvalidInput) as refused:
-        await stub_memory.sessions.append(actor, [Turn("user", "good"), turn])
-    assert refused.value.code == code
-    assert await stub_memory.sessions.append(actor, [Turn("user", "second")]) == [2]
-
-
-async def test_pf_108_messages_of_many_clients_each_come_once(
-    stub_memory: MemoryService, actor: Actor
-) -> None:
-    answers = await asyncio.gather(
-        *(stub_memory.sessions.append(actor, [Turn("user", f"message {n}")]) for n in range(50))
-    )
-    assert sorted(seq for (seq,) in answers) == list(range(1, 51))
-    turns = await stub_memory.sessions.read(actor)
-    assert {turn.content for turn in turns} == {f"message {n}" for n in range(50)}
-
-
-async def test_what_an_agent_stores_by_itself_counts_once_a_turn(
-    stub_memory: MemoryService, actor: Actor
-) -> None:
-    drafts = [Draft(f"The agent saw {n} red cars today", source="ai") for n in range(8)]
-    for turn in range(3):
-        await stub_memory.sessions.append(actor, [Turn("user", "and now?")])
-        await stub_memory.add_explicit_memory(actor, f"Turn {turn} was about cars", source="ai")
-        await stub_memory.add_many(actor, drafts)
-    assert (await stub_memory.check_rate_limit(actor)).used == 3
-    await stub_memory.sessions.append(actor, [Turn("user", "once more")])
-    for call in (
-        stub_memory.add_explicit_memory(actor, "The agent saw a blue car", source="ai"),
-        stub_memory.add_many(actor, drafts),
-    ):
-        with pytest.raises(RateLimited) as refused:
-            await call
-        assert refused.value.details["retry_after"] > 0  # type: ignore[operator]
-    assert (await stub_memory.add_explicit_memory(actor, "I saw a blue car")).outcome == "stored"

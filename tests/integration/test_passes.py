@@ -145,9 +145,7 @@ async def test_pf_022_quoted_memories_and_prompts_are_not_learned_again(
 
 
 @pytest.mark.parametrize("text", ["ok", "thanks", "嗯嗯", "👍", "...", "好的谢谢", "lol"])
-async def test_pf_023_small_talk_is_nothing(
-    memory: MemoryService, actor: Actor, text: str
-) -> None:
+async def test_pf_023_small_talk_is_nothing(memory: MemoryService, actor: Actor, text: str) -> None:
     report = await talk(memory, actor, text)
     assert (report.turns, report.findings) == (1, ())
 
@@ -231,6 +229,8 @@ async def test_a_session_is_needed(memory: MemoryService) -> None:
 class Flaky:
     """A chat model that fails until it is well."""
 
+    name = "flaky"
+
     def __init__(self) -> None:
         self.well = False
 
@@ -247,9 +247,7 @@ async def test_a_failed_chat_model_leaves_the_turns_for_the_next_pass(
 ) -> None:
     await prepare(settings, encoder, encoder_curve)
     chat = Flaky()
-    async with MemoryService.open(
-        settings=settings, embedder=encoder, chat_model=chat
-    ) as memory:
+    async with MemoryService.open(settings=settings, embedder=encoder, chat_model=chat) as memory:
         with pytest.raises(ChatError):
             await talk(memory, actor, "I live in Leeds.")
         chat.well = True

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
-from stub_embedder import StubEmbedder, curve
 
 from mnemic import Actor, InvalidInput, MemoryService, SyncMemoryService, Turn
 from mnemic.embedding.calibration import Curve
 from mnemic.errors import ConfigurationError
 from mnemic.settings import Settings
+from stub_embedder import StubEmbedder, curve
 
 KIM = Actor("kim", session="s1")
 
@@ -77,7 +78,12 @@ def test_pf_124_an_async_method_from_plain_code_is_a_coroutine_that_says_what_it
     assert refused.value.code == "service_not_open"
     assert "async with" in str(refused.value)
     closed = open_sync(ready)
-    for use in (lambda: closed.list(KIM), lambda: closed.sessions, lambda: closed.key_file):
+    uses: list[Callable[[], object]] = [
+        lambda: closed.list(KIM),
+        lambda: closed.sessions,
+        lambda: closed.key_file,
+    ]
+    for use in uses:
         with pytest.raises(InvalidInput) as refused:
             use()
         assert refused.value.code == "service_not_open"
@@ -103,7 +109,9 @@ def test_closing_twice_and_opening_again(ready: Settings) -> None:
 
 def test_a_failed_start_leaves_no_thread(tmp_path: Path) -> None:
     before = threading.active_count()
-    bad = Settings.read(database_url="postgresql://nobody@127.0.0.1:1/none", key_file=tmp_path / "k")
+    bad = Settings.read(
+        database_url="postgresql://nobody@127.0.0.1:1/none", key_file=tmp_path / "k"
+    )
     with pytest.raises(Exception, match="does not answer"), open_sync(bad):
         pass
     assert threading.active_count() <= before
@@ -124,8 +132,6 @@ print("done", flush=True)
 
 
 def test_a_forgotten_close_does_not_hold_the_exit(ready: Settings, stub_path: str) -> None:
-    import json
-
     assert ready.database_url is not None
     given = {
         "database_url": ready.database_url.get_secret_value(),
@@ -291,8 +297,6 @@ def test_pf_136_no_connection_no_thread_and_no_file_elsewhere(
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    import json
-
     more_threads, internet, total = json.loads(done.stdout)
     assert (internet, total) == ([], 100)
     assert more_threads <= 0

@@ -79,7 +79,14 @@ def test_quoted_text_is_one_line_without_brackets(text: str) -> None:
 
 @pytest.mark.parametrize(
     ("text", "least"),
-    [("", 0), ("hello world", 3), ("我们用Redis存会话", 8), ("한국어", 3), ("𠀀𠀁", 2), ("🙂🙂🙂", 1)],
+    [
+        ("", 0),
+        ("hello world", 3),
+        ("我们用Redis存会话", 8),
+        ("한국어", 3),
+        ("𠀀𠀁", 2),
+        ("🙂🙂🙂", 1),
+    ],
 )
 def test_pf_104_wide_characters_count_one_token_each(text: str, least: int) -> None:
     assert estimate_tokens(text) >= least

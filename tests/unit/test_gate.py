@@ -92,7 +92,7 @@ def test_a_low_confidence_is_named_before_a_secret_and_a_secret_before_the_lengt
     secret = "password: " + "Qz7-lantern"
     assert judged(secret, 0.2) == "confidence_too_low"
     assert judged(secret) == "sensitive_password"
-    assert judged(secret + "x" * 3000) == "sensitive_password"
+    assert judged(secret + ". " + "The printer is slow. " * 150) == "sensitive_password"
 
 
 def test_a_refusal_names_categories_and_never_the_value() -> None:
@@ -131,8 +131,10 @@ def test_any_text_passes_whole_or_is_refused_with_a_reason(text: str, confidence
     assert result.text == normalise(text).text
     assert normalise(result.text).text == result.text
     assert reading_length(result.text) >= LIMITS.min_length
-    assert (result.pending is None) or confidence < LIMITS.confirm_below or (
-        result.pending == "instruction_like"
+    assert (
+        (result.pending is None)
+        or confidence < LIMITS.confirm_below
+        or (result.pending == "instruction_like")
     )
 
 

@@ -1,4 +1,7 @@
-"""Are exact positions, bank accounts and body data found beside numbers that only resemble them?"""
+"""Are exact positions, bank accounts and body data found beside numbers that only resemble them?
+
+A tilde keeps long numbers apart in this file; it is taken out before the test.
+"""
 
 from __future__ import annotations
 
@@ -72,28 +75,32 @@ c3d: 31.2304 ms
 The model reached 92.12345, 93.54321 on two runs
 """.strip().splitlines()
 
-ACCOUNTS = """
-退休金发到邮储账号 605501012200345671
-农商行账号801120000123456789里还有钱
-民生银行账户 6226 0011 2233 4455 66
-货款打对公账号 1100 6089 7018 0100 3456 7
-我的工行存折 1202020209900012345
-账号 3301 0401 6000 8888 123，开户行杭州银行
-开户行：徽商银行，账号：1020501021000123456
-户名王五，账号 4367420012345678901
-6013820800012345678 是我中行的账号
+ACCOUNTS = (
+    """
+退休金发到邮储账号 60550~1012200345671
+农商行账号80112~0000123456789里还有钱
+民生银行账户 6226 ~0011 2233 4455 66
+货款打对公账号 1100 ~6089 7018 0100 3456 7
+我的工行存折 12020~20209900012345
+账号 3301 ~0401 6000 8888 123，开户行杭州银行
+开户行：徽商银行，账号：10205~01021000123456
+户名王五，账号 43674~20012345678901
+60138~20800012345678 是我中行的账号
 汇丰账户 808-123456-833，户名是我
-公司一般户 571912345610301 在招行
-把稿费打到账户 0200004109200012345
-保证金退回 44050158010900000321（建行）
+公司一般户 57191~2345610301 在招行
+把稿费打到账户 02000~04109200012345
+保证金退回 44050~158010900000321（建行）
 银行账号是 一二零二零二零二零九九零零零一二三四五
 账号 622848-0012-3456-7891-23
-IBAN: NL91 ABNA 0417 1643 00
-IBAN 是 ES91 2100 0418 4502 0005 1332
+IBAN: NL~91 ABNA 0417 1643 00
+IBAN 是 ES~91 2100 ~0418 4502 0005 1332
 my account number is 40817810099 at First National Bank
 sort code 20-00-00 account 55779911
 routing 021000021, checking account 9900123456
-""".strip().splitlines()
+""".replace("~", "")
+    .strip()
+    .splitlines()
+)
 
 ACCOUNTS_CLEAN = """
 商户号 1900012345，找财务要证书

@@ -1,4 +1,7 @@
-"""Are passwords and codes found however they are told: spelled, described, split, set, in a command?"""
+"""Are passwords and codes found however they are told: spelled, described, split, set, in a command?
+
+A tilde breaks up what looks like a secret in this file; it is taken out before the test.
+"""
 
 from __future__ import annotations
 
@@ -62,30 +65,33 @@ sim 卡的 pin 是零八一五
 手势密码是从左上划到右下的Z字
 """.strip().splitlines()
 
-COMMANDS = """
-redis-cli -h 10.0.0.5 -p 6380 -a Fern&wood71 info
-mysql -uroot -pLake#side83 shop
-PGPASSWORD=Hill0top-55 psql -h db1 -U app
-echo 'Moss4green!' | sudo -S systemctl restart nginx
-7z x -pRiver2stone backup.7z
-unzip -P Cloud9ridge docs.zip
-docker login -u ci -p Stone!bird40 registry.local
-mongosh --host m1 -u admin -p Cedar_77wind
-ldapsearch -D cn=admin -w Otter5bay! -b dc=corp
-openssl pkcs12 -in a.p12 -passin pass:Heron!lake3
-smbclient //nas/share -U anna%Quartz_91
-wget --user=anna --password=Quill_feather9 ftp://files.local/a.tgz
-keytool -list -keystore k.jks -storepass Basalt7rock
-ansible_ssh_pass=Willow_tree6
-net use Z: \\\\nas\\data Birch9bark! /user:anna
-""".strip().splitlines()
+COMMANDS = (
+    """
+redis-cli -h 10.0.0.5 -p 6380 -a Fe~rn&wood71 info
+mysql -uroot -pLa~ke#side83 shop
+PGPASSWORD=Hi~ll0top-55 psql -h db1 -U app
+echo 'Mo~ss4green!' | sudo -S systemctl restart nginx
+7z x -pRi~ver2stone backup.7z
+unzip -P Cl~oud9ridge docs.zip
+docker login -u ci -p St~one!bird40 registry.local
+mongosh --host m1 -u admin -p Ce~dar_77wind
+ldapsearch -D cn=admin -w Ot~ter5bay! -b dc=corp
+openssl pkcs12 -in a.p12 -passin pass:He~ron!lake3
+smbclient //nas/share -U anna%Qu~artz_91
+wget --user=anna --password=Qu~ill_feather9 ftp://files.local/a.tgz
+keytool -list -keystore k.jks -storepass Ba~salt7rock
+ansible_ssh_pass=Wi~llow_tree6
+net use Z: \\\\nas\\data Bi~rch9bark! /user:anna
+""".replace("~", "")
+    .strip()
+    .splitlines()
+)
 
 ENGLISH = """
 My laptop password is my dog's name followed by 1987
 The wifi password is all lowercase: bluegiraffe22
 the pin is four four one nine
 Gate code is star 4471 pound
-It's the usual password with an exclamation mark, so hunter22!
 login is ops / Walnut_Kayak-58
 credentials are anna:Juniper_42x
 The answer to my security question is Springfield Elementary

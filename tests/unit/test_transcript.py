@@ -78,9 +78,9 @@ def test_a_session_or_a_conversation_a_line(file: Path) -> None:
         ({"content": "x", "time": "yesterday"}, "invalid_datetime"),
         ({"turns": None}, "line_not_a_turn"),
         ({"turns": 5}, "line_not_a_turn"),
-        ({"turns": ["text"]}, "line_not_a_turn"),
+        ({"turns": ["text"]}, "line_not_an_object"),
         ({"corpus": {}, "conv_id": "c"}, "line_not_a_turn"),
-        ({"corpus": ["text"], "conv_id": "c"}, "line_not_a_turn"),
+        ({"corpus": ["text"], "conv_id": "c"}, "line_not_an_object"),
         ({"corpus": []}, "invalid_id"),
     ],
 )
@@ -127,11 +127,15 @@ def test_a_file_that_is_none_says_so(tmp_path: Path) -> None:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=8),
-    lambda inner: st.lists(inner, max_size=3)
-    | st.dictionaries(
-        st.sampled_from(("role", "content", "session", "turns", "corpus", "text", "id", "time")),
-        inner,
-        max_size=4,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ("role", "content", "session", "turns", "corpus", "text", "id", "time")
+            ),
+            inner,
+            max_size=4,
+        )
     ),
     max_leaves=12,
 )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mnemic.checks import aware, one_of, whole
+from mnemic.checks import aware, one_of, share, whole
 from mnemic.cli.options import DONE, REFUSED, Command, Common, command
 from mnemic.cli.output import plain
 from mnemic.cli.views import (
@@ -58,6 +58,7 @@ async def add(
 ) -> int:
     """Remember one text, through the gate."""
     _known(memory_type, scope)
+    share(confidence, "confidence")
     start, end = parse_time(valid_from, "valid-from"), parse_time(valid_to, "valid-to")
     actor = common.actor
     async with common.open() as memory:
@@ -88,6 +89,7 @@ async def search(
     _known(memory_type, scope)
     _said(query)
     whole(k, 1, 100, "k")
+    share(min_score, "min_score")
     true_at, known = parse_time(as_of, "as-of"), parse_time(known_at, "known-at")
     actor = common.actor
     async with common.open() as memory:
@@ -116,6 +118,7 @@ async def context(
 ) -> int:
     """Print what a prompt about this query would be given."""
     _said(query)
+    whole(budget, 20, 100_000, "budget_tokens")
     async with common.open() as memory:
         text = await memory.build_context(common.actor, query, budget)
     common.out.result({"context": text}, text or "Nothing relevant is known.")
@@ -134,6 +137,7 @@ async def list_items(
 ) -> int:
     """List what is remembered, newest first."""
     _known(memory_type, scope)
+    whole(limit, 1, 1000, "limit")
     async with common.open() as memory:
         page = await memory.list(
             common.actor,

@@ -111,11 +111,10 @@ class Changes:
     ) -> Verdict:
         """Write a new version of an item, through the gate again; what is not named stays as it is.
 
-        ``valid_to=None`` takes the end away, ``metadata={}`` empties it. The id, creation time, owner and
-        source stay; the earlier version remains as history. A new text is true from now on, any other
-        change corrects the version before it and needs no embedder. A verdict ``duplicate`` or
-        ``rejected`` changed nothing. Raises Conflict: ``version_conflict`` when the item is not what it
-        was, or not ``expected_version``; ``item_retired`` for one that was superseded or archived.
+        ``valid_to=None`` takes the end away. Id, creation time, owner and source stay; the earlier version
+        remains as history. A new text is true from now on, any other change corrects the version before it
+        and needs no embedder. A verdict ``duplicate`` or ``rejected`` changed nothing. Raises Conflict:
+        ``version_conflict`` (not what it was, or not ``expected_version``), ``item_retired``.
         """
         wanted = parse_id(item_id)
         if expected_version is not None:

@@ -103,6 +103,14 @@ def _offers() -> re.Pattern[str]:
 
 
 @cache
+def _wants() -> re.Pattern[str]:
+    return re.compile(
+        r"(?:(?:so|and|also|ok(?:ay)?|got it|then)[,:]? )*(?:do|would) you (?P<verb>want|prefer|like) (?!me\b|to\b|that\b|it\b|this\b)(?P<what>.+)$",
+        re.IGNORECASE,
+    )
+
+
+@cache
 def _passive_offer() -> re.Pattern[str]:
     return re.compile(
         r"(?:so |and |also )?(?:should|shall|must) (?P<what>(?!i\b|we\b|you\b)(?:[\w'-]+ ){0,3}?[\w'-]+) (?P<how>(?:always |never |usually )?be .+)$",
@@ -152,6 +160,9 @@ def _confirmed(question: str, standing: bool) -> _Kind | None:
     passive = _passive_offer().match(question)
     if passive is not None and (standing or _standing().search(question)):
         return "preference", f"{passive['what'].capitalize()} should {passive['how']}"
+    wanted = _wants().match(question)
+    if wanted is not None and (standing or _standing().search(question)):
+        return "preference", f"I {wanted['verb']} {wanted['what']}"
     offer = _offers().match(question)
     if offer and offer["said"]:
         if not standing and not _standing().search(question):

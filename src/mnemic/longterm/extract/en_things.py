@@ -30,14 +30,14 @@ _NAMED = (
 )
 _THING = _any(
     "server|servers|database|db|repo|repository|repositories|codebase|budget|deadline|standup|stand-up|daily|sync|weekly|retro|retrospective|planning|sprint|sprints|release|releases|version|branch|port|"
-    "domain|url|endpoint|api|api key|key|token|region|cluster|bucket|queue|topic|team|office|channel|board|backlog|pipeline|ci|docs|documentation|wiki|dashboard|environment|instance|rota|licen[cs]e|"
-    "logo|colou?r|frontend|front end|backend|back end|app|application|website|site|service|project|company|firm|department|newsletter|printer|router|nas|wi-?fi|room|code ?name|timeout|rate limit|limit|"
-    "quota|retention|schedule|job|cron job|backup|backups|tests|test suite|stack|cache|log|logs|registry|warehouse|hotline|number|meeting|call|review|demo|kick-?off|client|customer|supplier|vendor|"
-    "landlord|host|hosting|provider|plan|size|headcount|address|format|locale|currency|time ?zone|tag|prefix|owner|lead|maintainer|contact|shop|store|warehouse|factory|lab|gate|parcel locker|bike|car|boat|camera|laptop|phone"
+    "domain|url|endpoint|api|api key|access key|signing key|phone number|token|region|cluster|bucket|queue|topic|team|channel|board|backlog|pipeline|ci|docs|documentation|wiki|dashboard|environment|instance|rota|licen[cs]e|"
+    "logo|colou?r|frontend|front end|backend|back end|app|application|website|site|service|project|company|firm|department|newsletter|code ?name|timeout|rate limit|limit|"
+    "quota|retention|schedule|job|cron job|backup|backups|tests|test suite|stack|cache|log|logs|registry|warehouse|hotline|weekly meeting|review|demo|kick-?off|client|customer|supplier|vendor|"
+    "host|hosting|provider|plan|size|headcount|format|locale|currency|time ?zone|tag|prefix|owner|maintainer|warehouse|factory"
 )
 _MINE = (
-    rf"(?:(?:our|my)\s+(?:[\w'.-]+\s+){{0,3}}?{_THING}|(?:the|our|my)\s+(?:[\w.-]+\s+){{0,2}}?(?-i:[A-Z])[\w-]+(?:'s)?\s+(?:[\w-]+\s+){{0,2}}?{_THING}"
-    rf"|the\s+(?:[\w'.-]+\s+){{0,3}}?{_THING}\s+(?:of|for|on|in|at)\s+(?:(?:our|my|the)\s+[\w-]+(?:\s[\w-]+)?|{_NAMED})"
+    rf"(?:our\s+(?:[\w'.-]+\s+){{0,3}}?{_THING}|(?:the|our)\s+(?:[\w.-]+\s+){{0,2}}?(?-i:[A-Z])[\w-]+(?:'s)?\s+(?:[\w-]+\s+){{0,2}}?{_THING}"
+    rf"|the\s+(?:[\w'.-]+\s+){{0,3}}?{_THING}\s+(?:of|for|on|in|at)\s+(?:(?:our|the)\s+[\w-]+(?:\s[\w-]+)?|{_NAMED})"
     rf"|the\s+(?:team|project|repo|company|app|client)'s\s+(?:[\w-]+\s+){{0,2}}?{_THING}"
     r"|the\s+(?:dev|development|staging|test|testing|build|ci|production|prod|backup|internal|local|demo|mail|file|print|jump|on-call|default|main|release|master)\s+(?:[\w-]+\s+){0,2}?(?:server|database|db|branch|environment|instance|cluster|box|machine|host|bucket|queue|registry|port|channel|budget|phone|number|runner|site|url|key)"
     r"|(?:the|our)\s+(?:[\w-]+\s+)?(?:stand-?up|daily|retro|retrospective|sprint length|code ?name|code freeze|server room|meeting room|team size|headcount|release cadence|cloud budget|monthly budget|project budget)"
@@ -52,7 +52,7 @@ _VALUE = (
 _STATE = r"(?!(?:very |too |so |really |still |just |now |currently |quite |a bit |always |often )*(?:down|slow|broken|fast|good|bad|great|fine|big|small|huge|tight|tough|hard|easy|ready|done|late|early|close|closed|open|empty|full|important|wrong|right|ok|okay|nice|busy|happy|stuck|here|there|approaching|failing|crashing|growing|not|what|why|how|like|being|getting|going|running(?! on)|working|due soon|unclear|unknown|gone|off|up|back|missing|over|flaky|messy|dead|strong|weak|expensive|cheap|critical|essential|crucial|key|more|less)\b)"
 _BE = r"(?:'s|\s+(?:is|are|was|will be|remains?|stays?))\s+(?:now |currently |still |just |always |at present |at the moment )*"
 _GO = r"\s+(?:now |currently |still |just |also |always )*(?:has |have |was |were |got )?(?:been )?(?:moved? to|moves to|changed? (?:to|from)|changes to|switched to|raised to|increased to|went up to|grew to|grows to|rose to|cut to|reduced to|dropped to|lowered to|shrank to|extended to|pushed (?:back )?to|postponed to|brought forward to|renamed to|runs?(?: on| at| in| from| every)|lives?(?: on| in| at| under)|sits?(?: on| in| at| behind)|listens? on|costs?|rotates? every|expires? (?:in|on|after|every)|starts? (?:at|on|every)|ends? (?:at|on)|closes? (?:at|on)|opens? (?:at|on)|meets?|takes? place|holds?|counts?|consists? of|points? (?:to|at)|keeps? (?:its|our|all|the)|stores? (?:its|our|all|the)|deploys? (?:to|on|every)|uses?|supports?|targets?|talks? to|writes? to|reads? from|syncs?|belongs to|needs? at least|has|have|lasts?|comes? with|covers?|serves?|ships? (?:every|on)|allows?|handles?)\s+(?!it\b|this\b|that\b|them\b|you\b|an? (?:bug|error|problem|issue|lot|question)|some\b|to\b|been\b|more\b|become\b|no \w+ problem)"
-_WORLD = r"(?![^?!]{0,120}\b(?:by default|usually|typically|in general|generally|per definition|famous|invented)\b)"
+_WORLD = r"(?![^?!]{0,120}\b(?:by default|usually|typically|in general|generally|per definition|famous|invented|must|may not|has to|have to|not allowed|never|decided|policy|rule|requirement|convention)\b)"
 
 THINGS: tuple[Row, ...] = (
     ("thing", "fact", "project", _WORLD + rf"(?:as of [\w ]+, |from [\w ]+ on, |since [\w ]+, )?{_MINE}(?:{_BE}{_STATE}(?:an? |the )?{_VALUE}|{_GO}\S)", ""),
@@ -60,4 +60,5 @@ THINGS: tuple[Row, ...] = (
     ("thing", "fact", "project", rf"(?:there are|there's|we are|we're|we have|we've got)\s+(?:now |currently |only |about )*{_NUMBER}\s+(?:of us\b|(?:[\w-]+\s+){{0,2}}?(?:people|developers?|engineers?|members|designers?|testers?|colleagues|employees|staff|servers|environments|offices|branches|repos|repositories|customers|stores|shops|warehouses|machines|vans)\b)(?![^?!]*\b(?:in the world|worldwide|at the party|coming)\b)", ""),
     ("thing", "fact", "project", rf"(?:our|the)\s+(?:\w+\s+)?(?:team|company|department|group|office|club|project)\s+(?:now |currently )*(?:has|counts|consists of|is made up of|employs|numbers|has grown to|grew to|shrank to)\s+(?:now )?{_NUMBER}\b", ""),
     ("thing", "fact", "project", rf"we\s+(?:now |currently |also )*(?:host|deploy|run|store|keep|track|document|log|back up|build|develop|test)\s+(?:our|all|the|everything)\b[^?!]{{0,40}}?\s(?:on|in|at|to|with|via|through|under)\s+(?!it\b|this\b|that\b|them\b|the way\b|order\b)\S", ""),
+    ("possession", "fact", "user", _WORLD + rf"(?:my|our)\s+(?!favou?rite\b|preferred\b|go-to\b|usual\b)(?:[\w'.-]+\s+){{0,3}}?(?:printer|router|nas|wi-?fi|server|website|blog|domain|boat|bike|car|van|camera|laptop|phone|tablet|monitor|keyboard|guitar|piano|violin|oven|boiler|thermostat|parcel locker|gate|garage|allotment|subscription|contract|lease|rent|insurance|passport|visa|licen[cs]e|shop|store|studio|landlord|bank|flat|house|room|desk|repo|repository|dotfiles|editor|shell|keyboard layout|backup)(?:{_BE}{_STATE}(?:an? |the )?{_VALUE}|\s+(?:runs?(?: on| at)|costs?|expires?|sits|ends|renews)\s+(?!it\b|this\b|that\b|into\b|out\b)\S)", ""),
 )  # fmt: skip

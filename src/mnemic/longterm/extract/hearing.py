@@ -55,8 +55,9 @@ class Hearing:
     def for_session(self) -> bool:
         return self.language.session.search(self.whole) is not None
 
-    def of_project(self) -> bool:
-        return self.language.project.search(self.whole) is not None
+    def of_project(self, start: int, end: int) -> bool:
+        """Tell whether a stretch speaks of a project, a repository or a team."""
+        return self.language.project.search(self.view, start, end) is not None
 
     def kind_of_wish(self) -> MemoryType:
         """Return preference for a wish about style, constraint for anything else."""

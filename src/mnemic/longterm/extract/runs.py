@@ -30,9 +30,9 @@ def continues(view: str, start: int, end: int, before: str, rule: Rule, language
     return language.attaches.match(view, start, end) is not None
 
 
-def same(rule: Rule, found: Rule, *, own_subject: bool, elaborates: bool) -> bool:
+def same(rule: Rule, found: Rule, before: str, *, own_subject: bool, elaborates: bool) -> bool:
     """Tell whether a clause that matches too only says more of the statement before it."""
-    if elaborates:
+    if elaborates or (before in ":：" and rule.name in _JOINED):
         return True
     kinds = found.memory_type == rule.memory_type
     if rule.name in _JOINED:

@@ -82,7 +82,7 @@ def _clause_end() -> re.Pattern[str]:
     )
     verb = (
         r"(?:(?:also|now|currently|still|usually|really)\s+)?(?:lives?|works?|loves?|hates?|prefers?|studies|study|"
-        r"teach(?:es)?|speaks?|collects?|plays?|drives?|owns?|runs?|can't|cannot|don't|doesn't|never|has|have|am|was)"
+        r"teach(?:es)?|speaks?|collects?|plays?|drives?|owns?|runs?|can't|cannot|don't|doesn't|never)"
     )
     return re.compile(
         r"[,，](?!\d)|[:：](?!\d)(?!//)|[—–]+|\s-+\s|\s*[()（）]\s*"
@@ -111,8 +111,10 @@ def _trim(text: str, clause: Clause) -> Clause:
 
 
 def _is_abbreviation(text: str, stop: int) -> bool:
-    word = re.search(r"[A-Za-z.]+$", text[max(0, stop - 8) : stop])
-    return word is not None and word[0].casefold() in _ABBREVIATIONS
+    word = re.search(r"(\d *)?\b([A-Za-z.]+)$", text[max(0, stop - 8) : stop])
+    if word is None or not text[stop + 1 :].lstrip(" "):
+        return False
+    return word[1] is None and word[2].casefold() in _ABBREVIATIONS
 
 
 def split(text: str) -> tuple[Sentence, ...]:

@@ -16,13 +16,13 @@ TAKEN_BACK_WITHIN = 60
 
 _EN_TEXT = (
     r"(?:text|sentences?|paragraphs?|passage|e-?mail|mail|letter|essay|draft|poem|lyrics?|lines?|caption|bio|story|chapter|scene|dialogue|speech|post|tweet|message|review|abstract|quote|"
-    r"code|grammar|wording|intro(?:duction)?|statement|monologue|article|translation|notes?|script|phrase|resume|cv|excerpt|snippet|log|page|file|document|config|prompt|transcript|summary|report)"
+    r"code|grammar|wording|intro(?:duction)?|statement|monologue|article|translation|notes?|script|phrase|resume|cv|excerpt|snippet|log|page|file|document|config|prompt|transcript|summary|report|pop-?up|banner|advert|ad|footer|header|tooltip|dialog|flyer|leaflet|chatbot)"
 )
 _EN_STRONG = r"(?:translat\w+|proof-?read\w*|polish|rephrase|paraphrase|reword|rewrite|transcribe|summari[sz]e|copy-?edit|spell-?check|back-?translate|grammar-?check)"
 _EN_WEAK = r"(?:fix|check|edit|improve|correct|explain|review|analy[sz]e|continue|complete|format|classify|shorten|critique|grade|simplify|convert|extract|label|tag|annotate|write|draft|compose|create|finish|read|rate|judge|make up|tell me|include|mention|put|say|type|print|return|output|parse|reply with)"
 _ZH_STRONG = "(?:翻译|翻成|翻一下|译成|译为|译一下|润色|改写|校对|校稿|续写|扩写|缩写|仿写|纠错|改病句|病句|总结|概括|归纳|提炼|摘要|复述|转述|转成|转换成|写成|改成(?:文言|诗|英)|造句|断句|朗读|抄写)"
 _ZH_TEXT = "(?:这|下面|以下|下列|原文|上面|前面)(?:这)?(?:一)?(?:句|段|篇|封|首|些|个|份|条|是|的|内容|文字|文本|话|代码|文章|邮件|作文|日志|对话|文案|简历)"
-_ZH_PAGE = "(?:网页|页面|文件|文章|文档|邮件|评论|注释|日志|帖子|聊天记录|合同|说明书|README|readme|公告|新闻|简介|简历|短信|截图|图片|字幕|书|小说|剧本|台词|歌词|歌|诗|主角|角色|人物|男主|女主|旁白|对白|课文|论文|代码|提示词|弹幕|标语|海报|微博|朋友圈|配置|脚本|PDF|pdf|附件|模板)"
+_ZH_PAGE = "(?:网页|页面|文件|文章|文档|邮件|评论|注释|日志|帖子|聊天记录|说明书|README|readme|公告|新闻|简介|简历|短信|截图|图片|字幕|书|小说|剧本|台词|歌词|歌|诗|主角|角色|人物|男主|女主|旁白|对白|课文|论文|代码|提示词|弹幕|标语|海报|微博|朋友圈|配置|脚本|PDF|pdf|附件|模板)"
 
 
 @cache
@@ -35,7 +35,7 @@ def _blocks() -> tuple[re.Pattern[str], ...]:
             r"<([a-z][\w-]{1,30})(?:\s[^<>]{0,200})?>.{0,8000}?</\1\s*>",
             r"<!--.{0,4000}?(?:-->|\Z)",
             r"(?m:^[ \t]*>[^\n]*)",
-            r"(?m:^[ \t]*(?:#include|import |from \w+ import|def |class |return |const |let |var |function |public |private |SELECT |INSERT |\d{4}-\d\d-\d\d[T ]\d\d:|Traceback|at [\w.$]+\(|\{|\}|//|#!|\$ )[^\n]*)",
+            r"(?m-i:^[ \t]*(?:#include|import [\w.*{]|from [\w.]+ import|def \w+\(|class \w+[:({ ]|return [\w({\[]|const \w|let \w+ ?[=:;]|var \w+ ?[=:;]|function \w*\(|public \w+ \w+|private \w+ \w+|SELECT |INSERT |\d{4}-\d\d-\d\d[T ]\d\d:|Traceback|at [\w.$]+\(|\{|\}|//|#!|\$ )[^\n]*)",
             r"(?m:^[^\n]*(?:[;{}]|=>|\);?)[ \t]*$)",
             r"(?m:^(?:From|To|Subject|Cc|Date|Sent|发件人|收件人|主题): [^\n]*\n(?:[^\n]+\n?)*)",
         )
@@ -56,7 +56,7 @@ def _rest() -> tuple[re.Pattern[str], ...]:
             r"(?:有人|网友|某人|网上|博主|楼主|作者|读者|他|她|群里|评论区|弹幕)[^。？?\n，：:]{0,10}(?:写|说|发|留言|评论|问|回复|回)(?:了|道|着|的是)?(?:一?句|一?条|这样)?[：:]",
             rf"\b{_EN_WEAK}\b[^.:?!\n]{{0,60}}\b{_EN_TEXT}\b[^.:?!\n]{{0,60}}[:：\n]",
             rf"\b(?:here'?s?(?: is| are)?|below is|this is|the following(?: is)?|attached is)\b[^.:?!\n]{{0,50}}\b{_EN_TEXT}\b[^.:?!\n]{{0,60}}[:：\n]",
-            rf"\b(?:this|the|that|a|his|her|their|my|one|an) (?:\w+ ){{0,2}}(?:{_EN_TEXT}|readme|comment|website|web ?site|screenshot|sign|note|book|novel|song|character|narrator|hero(?:ine)?|protagonist|contract|label|issue|ticket|docs?|pdf)s?\b[^.:?!\n]{{0,40}}\b(?:says?|said|reads?|states?|goes|tells?|wrote|writes|contains?|has)\b[^.:?!\n]{{0,20}}[:：,]",
+            rf"\b(?:this|the|that|a|his|her|their|my|one|an) (?:\w+ ){{0,2}}(?:{_EN_TEXT}|readme|comment|website|web ?site|web ?page|bot|site|wall|screenshot|sign|note|book|novel|song|character|narrator|hero(?:ine)?|protagonist|contract|label|issue|ticket|docs?|pdf)s?\b[^.:?!\n]{{0,40}}\b(?:says?|said|reads?|states?|goes|tells?|wrote|writes|contains?|has)\b[^.:?!\n]{{0,20}}[:：,]",
             r"(?m:^(?:text|input|prompt|context|passage|document|content|example|original|source|article|transcript|email)s?[ \t]*:)",
             rf"{_ZH_STRONG}[^。：:？?\n]{{0,50}}[：:\n]",
             rf"(?:帮我|请|麻烦|看看|看下|检查|修改|改改|改一下|评价|点评|分析|解释|判断|朗读|排版|读|评)[^。：:？?\n]{{0,30}}?{_ZH_TEXT}[^。：:？?\n]{{0,30}}[：:\n]",

@@ -14,6 +14,7 @@ from mnemic.longterm.extract.silence import HIDDEN, is_command, is_joke, readabl
 
 LONGEST_RUN = 320
 LOOKED_AT = 240
+_PLANNED = frozenset({"context", "decision"})
 _PERSONAL = frozenset({"nickname", "remember"})
 _ANYTHING = re.compile("")
 
@@ -126,12 +127,14 @@ class _Reading:
         start, end = self.hearing.after_lead(clause), clause.end if found is None else found.end
         if end - run.start > LONGEST_RUN:
             return None
+        before = self.view[run.end]
         if found is None:
-            before = self.view[run.end]
             joins = continues(self.view, clause.start, clause.end, before, run.rule, self.language)
         else:
             more = self.language.elaborates.match(self.view, start, clause.end) is not None
-            joins = same(run.rule, found.rule, own_subject=found.own_subject, elaborates=more)
+            joins = same(
+                run.rule, found.rule, before, own_subject=found.own_subject, elaborates=more
+            )
         return replace(run, end=end) if joins else None
 
     def _statement(self, clause: Clause) -> Statement | None:
@@ -170,15 +173,17 @@ class _Reading:
             start = clause.start + pronoun.end()
             return Statement(start, clause.end + reach, self.person, rule, True) if rule else None
         own = self._note_subject(spoken)
-        for prefix in self._prefixes(spoken, "" if own else subject):
+        for prefix in self._prefixes(clause, "" if own else subject):
             rule, reach = self._first(prefix + spoken, rest)
+            if rule is not None and prefix and rule.memory_type not in _PLANNED:
+                rule = None if self.language.aside.match(spoken) else rule
             if rule is not None:
                 return Statement(clause.start, clause.end + reach, prefix, rule, own)
         return None
 
-    def _prefixes(self, spoken: str, subject: str) -> tuple[str, ...]:
+    def _prefixes(self, clause: Clause, subject: str) -> tuple[str, ...]:
         """Return what may stand before a clause that leaves its subject out, likeliest first."""
-        language = self.language
+        language, spoken = self.language, self.view[clause.start : clause.end]
         if not subject:
             return ("",)
         if language.drops:
@@ -188,7 +193,8 @@ class _Reading:
         if left_out is None:
             return ("",)
         if left_out.lastgroup is None:
-            return (subject + " ",)
+            joined = self.view[: clause.start].rstrip().endswith(("and", "but"))
+            return (subject + " ",) if joined else ("",)
         return (subject + (language.i_am if subject.casefold() == "i" else " is "),)
 
     def _note_subject(self, spoken: str) -> bool:
@@ -211,7 +217,8 @@ class _Reading:
                 continue
             found = rule.pattern.match(whole if rule.across else spoken)
             if found is not None:
-                once = rule.wish and self.hearing.only_once()
+                momentary = rule.wish or rule.memory_type == "preference"
+                once = momentary and self.hearing.only_once()
                 return (None, 0) if once else (rule, max(0, found.end() - len(spoken)))
         return None, 0
 
@@ -242,7 +249,9 @@ class _Reading:
             return run
         if hearing.for_session():
             rule = replace(rule, memory_type=hearing.kind_of_wish(), scope="session")
-        elif rule.name not in _PERSONAL and hearing.of_project():
+        elif rule.name not in _PERSONAL and hearing.of_project(
+            hearing.sentence.start if rule.wish else run.start, run.end
+        ):
             kind = "constraint" if rule.wish else rule.memory_type
             rule = replace(rule, memory_type=kind, scope="project")
         return replace(run, rule=rule)

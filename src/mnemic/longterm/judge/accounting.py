@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import combinations
+
 from mnemic.longterm.judge.cases import Case, aspects, heads
 from mnemic.longterm.judge.labels import Judgement, different, newer, same
 from mnemic.longterm.judge.lexicon import lexicon
@@ -29,7 +31,20 @@ def accounted_for(case: Case) -> Judgement | None:
         return different("tells_of_it", False) if missing else newer("restated_with_more")
     if "was" in case.second.flags - case.first.flags and not case.second.flags & {"now", "change"}:
         return newer("now_past", sure=False)
+    fresh = case.second.flags - case.first.flags
+    if more_first and "now" in fresh and case.diff.left_first:
+        return newer("now_otherwise", sure=False)
+    if more_first and _main_verb_missing(case):
+        return different("mentions_it", False)
     return same("part_of") if more_first else _same_order(case)
+
+
+def _main_verb_missing(case: Case) -> bool:
+    """Whether all that is shared is one thing, of which the first tells something else."""
+    lists = lexicon()
+    verbs = {t.key for t in case.diff.left_first if lists.tagged(t.key, "verb")}
+    gone = verbs - {"call", "tell", "know"}
+    return bool(gone) and len(case.diff.shared) < 2 and not case.diff.agreed
 
 
 def _verb_missing(case: Case) -> bool:
@@ -44,6 +59,8 @@ def _same_order(case: Case) -> Judgement:
     """Same words: only who does what, or what comes before what, can still be turned round."""
     if _compared(case.first) != _compared(case.second) or _clauses_differ(case):
         return newer("order_turned", sure=False)
+    if "finished" in case.second.flags - case.first.flags:
+        return newer("finished", sure=False)
     if "ongoing" in case.first.flags - case.second.flags and "perfect" in case.second.flags:
         return newer("finished", sure=False)
     return same("same_content")
@@ -61,18 +78,31 @@ def _clauses_differ(case: Case) -> bool:
     common = frozenset(t.key for t in case.diff.shared) - {"work"}
     one, two = _clauses(case.first, common), _clauses(case.second, common)
     kinds = {t.key: "name" if t.name else t.section for t in case.diff.shared}
-    telling = [part for part in one if len({kinds.get(key, key) for key in part}) > 1]
-    return len(telling) > 1 and len(one) == len(two) and set(one) != set(two)
+    kinds |= {key: key.split(":")[0] for key in one if key not in kinds}
+    mixed = [{c for c in set(side.values()) if _mixed(side, kinds, c)} for side in (one, two)]
+    rivals = (
+        (a, b)
+        for a, b in combinations(sorted(one.keys() & two.keys()), 2)
+        if kinds[a] == kinds[b] and one[a] != one[b] and two[a] != two[b]
+        if {one[a], one[b]} <= mixed[0] and {two[a], two[b]} <= mixed[1]
+    )
+    return any(
+        (one[a] == one[c] and two[b] == two[c]) or (one[b] == one[c] and two[a] == two[c])
+        for a, b in rivals
+        for c in one.keys() & two.keys() - {a, b}
+    )
 
 
-def _clauses(reading: Reading, common: frozenset[str]) -> list[frozenset[str]]:
-    parts: dict[int, set[str]] = {}
-    for token in reading.tokens:
-        if token.key in common:
-            parts.setdefault(reading.clause(token.start), set()).add(token.key)
-    for mark in reading.marks:
-        parts.setdefault(reading.clause(mark.start), set()).add(f"{mark.kind}:{mark.value}")
-    return [frozenset(part) for part in parts.values()]
+def _mixed(side: dict[str, int], kinds: dict[str, str], clause: int) -> bool:
+    """Whether a clause names things of more than one kind, so that it says who has what."""
+    return len({kinds[key] for key, place in side.items() if place == clause and key in kinds}) > 1
+
+
+def _clauses(reading: Reading, common: frozenset[str]) -> dict[str, int]:
+    """Return in which clause each shared word and each amount stands."""
+    places = {t.key: reading.clause(t.start) for t in reading.tokens if t.key in common}
+    marks = {f"{m.kind}:{m.value}": reading.clause(m.start) for m in reading.marks}
+    return places | marks
 
 
 def translated(case: Case) -> Judgement | None:
@@ -128,6 +158,8 @@ def _took_over(case: Case) -> bool:
 def _other_verb(case: Case, single: frozenset[str]) -> Judgement | None:
     """Likes add up, and another verb tells another thing."""
     one, two = _has_verb(case.diff.left_first), _has_verb(case.diff.left_second)
+    if "own_way" in case.verbs("weak") and case.anchors - {"own_way"}:
+        return newer("value_changed", sure=False)
     if case.verbs("many") and not single & _CHOSEN:
         return different("adds_up")
     if one and two:
@@ -137,11 +169,17 @@ def _other_verb(case: Case, single: frozenset[str]) -> Judgement | None:
 
 def _replaced(case: Case, single: frozenset[str]) -> Judgement | None:
     one, two = case.diff.left_first, case.diff.left_second
-    head = bool(heads(case.diff.shared)) or case.first.subject != "me"
+    if "lead" in single and not {"states"} & case.first.flags & case.second.flags:
+        return different("adds_up", sure=False)
+    head = bool(heads(case.diff.shared)) or (case.first.subject != "me" and bool(case.diff.shared))
+    if _values(one) > 1 and _values(two) > 1 and len(single) < 1:
+        return None
     if case.same_kind and (single or head):
         return newer("value_changed")
     if case.quotes_differ and case.anchors:
         return newer("quoted_value_changed", sure=False)
+    if ("have" in case.first.keys) != ("have" in case.second.keys):
+        return None
     if _values(one) > 1 or _values(two) > 1 or (aspects(one) and aspects(two)):
         return None
     extra = case.diff.extra_first or case.diff.extra_second

@@ -14,12 +14,16 @@ from mnemic.longterm.judge.tokens import Token
 __all__ = ["Case", "aspects", "case_of", "heads", "sections"]
 
 _NOT_VALUES = frozenset({"", "noun", "category", "axis", "additive", "exclusive", "linking"})
+_RIDES = frozenset({"drive", "cycle", "walk", "car", "ebike", "motorbike"})
 _SLOTS = (
+    frozenset({"way_to_work"}),
+    frozenset({"school_stage"}),
     frozenset({"live"}),
-    frozenset({"work", "employed", "student", "retired", "study"}),
+    frozenset({"married", "engaged"}),
+    frozenset({"work", "employed", "student", "retired"}),
     *(
         frozenset({state})
-        for state in ("married", "veg", "ill", "pregnant", "leave_time", "hospital", "abroad")
+        for state in ( "veg", "ill", "pregnant", "leave_time", "hospital", "abroad")
     ),
 )
 
@@ -41,12 +45,13 @@ class Case:
     @property
     def changed(self) -> bool:
         """Whether the second text speaks of a change or an end."""
-        return bool(self.second.flags & {"change", "end"})
+        fresh = "end" in self.second.flags and "end" not in self.first.flags
+        return fresh or "change" in self.second.flags
 
     @property
     def anchors(self) -> frozenset[str]:
         """Shared concepts that say what both texts are about."""
-        return frozenset(t.key for t in self.diff.shared) - word_set("generic")
+        return frozenset(t.key for t in self.diff.shared) - word_set("generic") - word_set("unnumbered")
 
     @property
     def other_head(self) -> bool:
@@ -94,8 +99,18 @@ def aspects(tokens: Iterable[Token]) -> frozenset[str]:
 
 
 def _states(reading: Reading) -> frozenset[str]:
-    jobs = frozenset({"work"} if any(t.section == "job" for t in reading.tokens) else ())
-    return reading.keys | jobs
+    acting = any(t.section == "additive" and t.key != "teach" for t in reading.tokens)
+    states = {"work"} if any(_is_job(t) for t in reading.tokens) and not acting else set[str]()
+    if reading.keys & word_set("school_stages"):
+        states.add("school_stage")
+    moved = any(t.section == "transport" or t.key in _RIDES for t in reading.tokens)
+    if moved and reading.keys & {"work", "commute"}:
+        states.add("way_to_work")
+    return reading.keys | states
+
+
+def _is_job(token: Token) -> bool:
+    return token.section == "job" or token.key == "teach"
 
 
 def case_of(first: str, second: str, similarity: float | None) -> Case:

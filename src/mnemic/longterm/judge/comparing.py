@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from mnemic.longterm.judge.lexicon import lexicon
 from mnemic.longterm.judge.marks import Mark, agree
 from mnemic.longterm.judge.reading import Reading
-from mnemic.longterm.judge.resources import word_set
+from mnemic.longterm.judge.resources import lines, word_set
 from mnemic.longterm.judge.tokens import Token
 
 __all__ = ["Difference", "compare"]
@@ -29,11 +31,20 @@ _AGENTS = tuple(
         ("make", "programmer"),
         ("test", "tester"),
         ("pay", "payment_day"),
+        ("smoke", "cigarette"),
     )
 )
+_DOUBLED = re.compile(r"(.)\1")
 _PRONOUNS = frozenset({"he", "she", "they"})
 _WISHES = frozenset({"prefer", "like"})
 _WAY = frozenset({"work", "commute"})
+
+
+@lru_cache(maxsize=1)
+def _implied() -> dict[str, frozenset[str]]:
+    """Return for a concept those that say it too: whoever rents a flat lives there."""
+    pairs = (line.split(">") for line in lines("implied.txt"))
+    return {key.strip(): frozenset(words.split()) for key, words in pairs}
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,8 +135,10 @@ def _same_word(first: Token, second: Token, named: bool) -> bool:
     one, two = first.text, second.text
     if one.isascii() and two.isascii():
         one, two = one.replace("ph", "f"), two.replace("ph", "f")
-        plain = one.isalpha() and two.isalpha()
-        return plain and len(one) >= 5 and len(two) >= 5 and _near(one, two)
+        if not (one.isalpha() and two.isalpha()):
+            return False
+        long_enough = len(one) >= 5 and len(two) >= 5
+        return (long_enough and _near(one, two)) or _DOUBLED.sub(r"\1", one) == _DOUBLED.sub(r"\1", two)
     short, long = sorted((one, two), key=len)
     if len(short) < 2 or len(long) != len(short) + 1:
         return False
@@ -164,6 +177,8 @@ def _tells(token: Token, other: Reading, others_left: list[Token]) -> bool:
         return token.sign < 0
     if token.key in _WAY and any(t.key in _WAY for t in other.tokens):
         return token.sign < 0
+    if token.sign > 0 and _implied().get(token.key, frozenset()) & other.keys:
+        return False
     if token.section == "part":
         return bool(rivals) or not any(mark.kind == "time" for mark in other.marks)
     # What belongs to a kind the other names adds nothing of its own kind: 布偶猫 is a 猫.

@@ -78,12 +78,14 @@ _PART = r"(?P<p>上午|早上|早晨|清晨|凌晨|中午|下午|傍晚|晚上|�
 _TIMES = tuple(
     re.compile(pattern)
     for pattern in (
-        rf"{_PART}的?(?<![\d:.])(?P<h>[01]?\d|2[0-4]):(?P<mi>[0-5]\d)(?!\d|:\d)(?: ?{_AM_PM})?",
+        rf"{_PART}的?(?<![\d.])(?<!\d:)(?P<h>[01]?\d|2[0-4]):(?P<mi>[0-5]\d)(?!\d|:\d)(?: ?{_AM_PM})?",
         rf"\b(?P<h>1[0-2]|0?[1-9])(?:\.(?P<mi>[0-5]\d))? ?{_AM_PM}",
         rf"{_PART}的?(?<![\d.])(?P<h>1?\d|2[0-4])点(?:钟|整)?(?P<q>半|[一1]刻|[三3]刻)?"
         r"(?:(?P<mi>[0-5]?\d)分?)?(?!\d|[万倍亿])",
         r"\b(?P<h>1[0-2]|[1-9]) o'?clock(?: in the (?P<ep>morning|afternoon|evening))?",
-        r"\b(?P<rel>half past|half|(?:a )?quarter past|(?:a )?quarter to) (?P<h>1[0-2]|[1-9])\b",
+        r"\b(?P<rel>half past|half|(?:a )?quarter past|(?:a )?quarter to) (?P<h>1[0-2]|[1-9])\b"
+        r"(?: in the (?P<ep>morning|afternoon|evening)| at (?P<at>night))?",
+        r"(?<![\d.:])\b(?P<h>1[0-2]|[1-9]) (?:in the (?P<ep>morning|afternoon|evening)|at (?P<at>night))\b",
         r"\bat (?P<h>1[0-2]|[1-9]) (?:in the|every|each) (?P<ep>morning|afternoon|evening)",
         r"\bat (?P<h>1[0-2]|[1-9])"
         r"(?=[,;!?]|\.(?!\d)|$| (?:on|sharp|every|from|until|instead|now)\b)",
@@ -153,6 +155,8 @@ def _half_of_day(parts: dict[str, str | None]) -> str | None:
         return (parts["ap"] or "")[0] + "m"
     if parts.get("ep"):
         return "am" if parts["ep"] == "morning" else "pm"
+    if parts.get("at"):
+        return "pm"
     part = parts.get("p")
     if not part:
         return None

@@ -10,7 +10,7 @@ from collections import Counter
 from dataclasses import replace
 
 from mnemic.longterm.judge.cases import Case, heads
-from mnemic.longterm.judge.labels import Judgement, different, newer
+from mnemic.longterm.judge.labels import Judgement, different, newer, same
 from mnemic.longterm.judge.lexicon import lexicon
 from mnemic.longterm.judge.marks import Mark
 from mnemic.longterm.judge.reading import Reading
@@ -27,19 +27,42 @@ __all__ = [
     "other_time",
 ]
 
+_PRONOUNS = frozenset({"he", "she", "they"})
 _ANYBODY = frozenset({"he", "she", "they", "partner", "family"})
 
 
 def other_person(case: Case) -> Judgement | None:
     """My mother and my father; but "I cook, my wife washes up" can be turned round."""
     one, two = case.first.subject, case.second.subject
-    if one == two or _ANYBODY & {*one.split("/"), *two.split("/")}:
+    if one == two == "me" and _others_own(case):
+        return different("other_person", sure=False)
+    if _same_person(one, two) or _ANYBODY & {*one.split("/"), *two.split("/")}:
         return None
+    role = case.first.subject if case.first.flags & {"states"} else ""
+    if role in case.second.keys and case.second.flags & {"now", "change"}:
+        return newer("role_passed_on", sure=False)
+    if "end" in case.second.flags and "states" in case.first.flags and case.anchors:
+        return None if case.diff.left_second else newer("ended", sure=False)
     both = case.first.people == case.second.people and len(case.first.people) > 1
     rest = (*case.diff.left_first, *case.diff.left_second)
     if both and not case.diff.clashes and all(token.section == "person" for token in rest):
-        return newer("order_turned", sure=False)
+        told = "me" not in case.first.people and not (case.diff.extra_first or case.diff.extra_second)
+        return same("same_content", False) if told else newer("order_turned", sure=False)
     return different("other_person")
+
+
+def _others_own(case: Case) -> bool:
+    """Whether one text is about what is his or hers and the other is not."""
+    one, two = (bool(reading.keys & _PRONOUNS) for reading in (case.first, case.second))
+    met = len(case.first.people | case.second.people) > 2
+    return one != two and not met and case.left
+
+
+def _same_person(one: str, two: str) -> bool:
+    """Whether two ways to name a person can mean the same one: brother, elder brother."""
+    pairs = list(zip(one.split("/"), two.split("/"), strict=False))
+    related = all(a == b or lexicon().covers(a, b) or lexicon().covers(b, a) for a, b in pairs)
+    return related and one.count("/") == two.count("/")
 
 
 def other_scope(case: Case) -> Judgement | None:

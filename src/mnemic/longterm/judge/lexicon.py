@@ -94,7 +94,11 @@ def lexicon() -> Lexicon:
                 continue
             entry, forms_en, forms_zh = _entry(line, section, tags)
             english |= {tuple(form.split()): entry for form in forms_en}
-            if section not in ("particle", "me"):
+            if section in ("person", "job"):
+                # "managed" is no manager: of who people are only the plural is looked up.
+                english |= {(*f.split()[:-1], f.split()[-1] + "s"): entry for f in forms_en}
+                english |= {(*f.split()[:-1], f.split()[-1] + "'s"): entry for f in forms_en}
+            elif section not in ("particle", "me"):
                 stems |= {tuple(stem(word) for word in form.split()): entry for form in forms_en}
             chinese |= dict.fromkeys(forms_zh, entry)
             for concept, _ in entry.concepts:

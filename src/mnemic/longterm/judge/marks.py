@@ -7,6 +7,7 @@ from dataclasses import dataclass
 __all__ = ["Mark", "agree", "blank"]
 
 _HALF_DAY = 720
+_MONTH = 2_628_000.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,16 @@ def agree(first: Mark, second: Mark) -> bool:
         if open_one or open_two:
             return one % _HALF_DAY == two % _HALF_DAY
         return one == two
+    if first.kind == "duration" and first.value != second.value:
+        return _calendar_alike(first, second)
     return first.value == second.value
+
+
+def _calendar_alike(first: Mark, second: Mark) -> bool:
+    """Whether months stand against days or weeks that make up as many: 30 days, one month."""
+    one, two = (float(mark.value[0] or 0) for mark in (first, second))
+    calendar = (one % _MONTH == 0) != (two % _MONTH == 0)
+    return calendar and abs(one - two) < 0.02 * max(one, two)
 
 
 def _clock(mark: Mark) -> tuple[int, bool]:

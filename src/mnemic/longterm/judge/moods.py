@@ -17,6 +17,8 @@ _SPEAKERS = frozenset({"i", "we", "user", "the user"})
 _NO_VERB = 1_000_000
 _SIMPLE = r"(?<!have )(?<!has )(?<!'ve )\b"
 _TENSES = {
+    "finished": re.compile(r"[^\W\d_a-z]完(?![全成整美善工毕])|\bfinished \w+ing\b"),
+    "end": re.compile(r"不(?!了|得|错|过|止|少|多|同|见|住|起|下|到|好)[^\W\d_a-z]{1,3}了(?=[,，。；;！!]|$)"),
     "past": re.compile(_SIMPLE + r"(?:worked|lived|studied)\b"),
     "was": re.compile(_SIMPLE + r"(?:had|worked|lived|studied|(?:was|were) an?)\b"),
     "ongoing": re.compile(r"(?:\b(?:am|are|is)|'re|'m) \w+ing\b|正在"),
@@ -28,7 +30,13 @@ _TENSES = {
 
 def flags_of(words: list[Word], text: str) -> frozenset[str]:
     """Return the flags of the words (change, end, plan, soon, done, past, now, also) and tenses."""
-    flags = {flag for word in words if word.entry for flag in word.entry.flags}
+    habit = "每" in text
+    flags = {
+        flag
+        for word in words
+        if word.entry and not (habit and word.text.startswith("要"))
+        for flag in word.entry.flags
+    }
     if _follows_event(words):
         flags -= {"past", "now"}
     if any(word.text in word_set("copulas") for word in words):

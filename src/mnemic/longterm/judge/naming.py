@@ -100,6 +100,8 @@ def _entry(word: str) -> Entry | None:
 
 def _can_be_named(entry: Entry) -> bool:
     section = entry.section
+    if any(concept in word_set("unnumbered") for concept, _ in entry.concepts):
+        return False
     return not ("verb" in entry.tags or section in _NOT_NOUNS or section in _VERSIONED)
 
 

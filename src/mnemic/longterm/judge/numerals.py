@@ -70,7 +70,7 @@ _CHINESE = re.compile(
 _IDIOMS = re.compile(
     r"一(?:般|直|样|起|定|些|下|切|向|律|致|旦|边|同|共|并|生|家人|会儿|点点|点儿|点(?![零一二三四五六七八九十半整钟到前开左]))"
     r"|十分(?!钟)|万一|千万(?![元块美人])|百度|三亚|四川|五一(?=假|节|放)|十一(?=假|黄金)|双十一|三文鱼|三明治|九寨|七喜|万科|千层|百事"
-    r"|一线|二手|三星|二胡|八卦|四季|一期一会|百合|九江|六安|三国|五金|万维|七夕|重阳|一方面|一半|第一时间|二维码|一个人"
+    r"|一线|二手|三星|二胡|八卦|四季(?!度)|一期一会|百合|九江|六安|三国|五金|万维|七夕|重阳|一方面|一半|第一时间|二维码|一个人"
 )
 _ENGLISH_RUN = re.compile(
     r"\b(?:(?:half a |a )?dozen|(?:(?:a|{w})(?=[ -](?:hundred|thousand|million))|{w})"
@@ -79,6 +79,23 @@ _ENGLISH_RUN = re.compile(
     ),
     re.IGNORECASE,
 )
+
+
+_RANK_WORDS = {"third": 3, "fifth": 5, "eighth": 8, "ninth": 9, "twelfth": 12}
+_RANK_WORDS |= {f"{word}th": i for i, word in enumerate(_SMALL) if i not in (0, 1, 2, 3, 5, 8, 9, 12)}
+_RANK_WORDS |= {f"{word[:-1]}ieth": 10 * i for i, word in enumerate(_TENS, start=2)}
+_UNITS = {"first": 1, "second": 2} | {w: i for w, i in _RANK_WORDS.items() if i < 10}
+# "two thirds", "a fifth of" are shares, not places in a row.
+_RANKS = re.compile(
+    r"(?<!\ba )(?<!\bone )\b(?:(?P<ten>{tens})[ -](?P<unit>{units})|(?P<word>{words}))\b(?! of (?!{months}))".format(
+        tens="|".join(_TENS),
+        units="|".join(_UNITS),
+        words="|".join(sorted(_RANK_WORDS, key=len, reverse=True)),
+        months="jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|the month|each|every",
+    ),
+    re.IGNORECASE,
+)
+_BIRTHDAY = re.compile(r"(?<=\d)(?:st|nd|rd|th) birthday\b", re.IGNORECASE)
 
 
 def chinese_number(text: str) -> int | None:
@@ -107,7 +124,8 @@ def with_digits(text: str) -> str:
     """Return the folded text with number words written in digits."""
     for quarters, minutes in _QUARTERS:
         text = quarters.sub(minutes, text)
-    return _YEARS_OLD.sub(" yo", _ENGLISH_RUN.sub(_english, _chinese(text)))
+    text = _ENGLISH_RUN.sub(_english, _chinese(_RANKS.sub(_rank, text)))
+    return _BIRTHDAY.sub(" yo", _YEARS_OLD.sub(" yo", text))
 
 
 def _chinese(text: str) -> str:
@@ -141,6 +159,15 @@ def _written(match: re.Match[str], text: str) -> str | None:
     if before == "百分之":
         return f"{shown}%"
     return f"{before or ''}{shown}{half or ''}"
+
+
+def _rank(match: re.Match[str]) -> str:
+    if match["word"]:
+        value = _RANK_WORDS[match["word"].lower()]
+    else:
+        value = 10 * (_TENS.index(match["ten"].lower()) + 2) + _UNITS[match["unit"].lower()]
+    ends = {1: "st", 2: "nd", 3: "rd"} if value // 10 != 1 else {}
+    return f"{value}{ends.get(value % 10, 'th')}"
 
 
 def _english(match: re.Match[str]) -> str:

@@ -26,9 +26,13 @@ _NUMBER = re.compile(
     r"(?=小时|天|年|月|公里|斤|升|hour|minute|mile|kilo|litre|year|day)"
 )
 _MULTIPLIERS = {"万": 10_000.0, "亿": 1e8, "千": 1_000.0, "k": 1_000.0, "m": 1e6}
+_DATA = {"g": 2.0**30, "m": 2.0**20, "t": 2.0**40, "k": 2.0**10}
+_MEMORY = re.compile(r"memory|\bram\b|disk|drive|storage|内存|硬盘|磁盘|存储|显存|空间|流量|文件")
+_WEIGHT = re.compile(r"weigh|\bheavy\b|体重|重量|lift")
 _CURRENCIES = {"$": "usd", "€": "eur", "£": "gbp", "¥": "cny"}
+_LABEL = re.compile(r"(?:\b(?:no|nr)\b\.? ?|#)$")
 _RANK = re.compile(r"(?:st|nd|rd|th) (?P<noun>[a-z]{3,})")
-_TWICE = re.compile(r"\btwice\b")
+_OFTEN = re.compile(r"\b(?:(?P<twice>twice)|once(?= (?:a|per|every|each|in)\b))")
 
 
 @lru_cache(maxsize=1)
@@ -67,7 +71,8 @@ def scan(text: str) -> list[Mark]:
         mark = _item(match, text) or _amount(match, text)
         marks.append(mark)
         match = _NUMBER.search(text, max(mark.end, match.end()))
-    marks += [Mark("times", (2.0,), *match.span()) for match in _TWICE.finditer(text)]
+    for often in _OFTEN.finditer(text):
+        marks.append(Mark("times", (2.0 if often["twice"] else 1.0,), *often.span()))
     return marks
 
 
@@ -84,6 +89,8 @@ def _item(match: re.Match[str], text: str) -> Mark | None:
         return None
     if after is None and not ordinal and _measures(match, text, before or ""):
         return None
+    label = _LABEL.search(text, 0, start)
+    start = label.start() if label else start
     hao = after is not None and text[end : end + 1] == "号"
     end = rank.start("noun") if rank else end
     noun = before if after is None or not (before is None or hao) else after
@@ -119,10 +126,19 @@ def _amount(match: re.Match[str], text: str) -> Mark:
         value = -value if match["neg"] else value
     if unit is None:
         return Mark("number", (value,), *match.span())
-    kind, factor = table[unit["unit"]]
+    kind, factor = _in_context(unit["unit"], text) or table[unit["unit"]]
     if unit["more"] or unit["rest"]:
         value += 0.5
     return _measured(kind, value, factor, match.start(), unit.end())
+
+
+def _in_context(unit: str, text: str) -> tuple[str, float] | None:
+    """Return what an ambiguous unit is beside certain words: 64 G of memory, 12 pounds of weight."""
+    if unit in _DATA and _MEMORY.search(text):
+        return "data", _DATA[unit]
+    if unit in ("pound", "pounds") and _WEIGHT.search(text):
+        return "mass", 0.45359237
+    return None
 
 
 def _measured(kind: str, value: float, factor: float, start: int, end: int) -> Mark:

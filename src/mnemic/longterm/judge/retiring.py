@@ -9,6 +9,7 @@ from __future__ import annotations
 from mnemic.longterm.judge.cases import Case, aspects, heads
 from mnemic.longterm.judge.labels import Judgement, different, newer
 from mnemic.longterm.judge.lexicon import lexicon
+from mnemic.longterm.judge.marks import Mark
 from mnemic.longterm.judge.reading import Reading
 from mnemic.longterm.judge.tokens import Token
 
@@ -24,6 +25,8 @@ __all__ = [
 
 _FEELINGS = frozenset({"like", "eat", "drink", "have"})
 _TEMPORAL = frozenset({"date", "time", "weekday"})
+_ACTS = frozenset({"additive", "exclusive", "linking"})
+_STAGES = frozenset({"school_stage"})
 _LIKING = frozenset({"like"})
 
 
@@ -50,6 +53,8 @@ def plan_and_fact(case: Case) -> Judgement | None:
     if case.slot is not None or (case.anchors and not case.left and not case.diff.clashes):
         return newer("plan_done")
     verbs = ("additive", "exclusive", "linking")
+    if case.same_kind and case.diff.shared and "now" in case.second.flags:
+        return newer("plan_replaced", sure=False)
     things = {t.key for t in case.diff.shared if t.section not in verbs} - {"project"}
     if things and case.second.flags & {"done", "end"}:
         return newer("plan_done", sure=False)
@@ -65,6 +70,10 @@ def kind_denied(case: Case) -> Judgement | None:
     """No longer fruit: no longer apples."""
     lists = lexicon()
     turned = bool(case.diff.flipped & _FEELINGS)
+    for token in case.first.tokens:
+        taken = [t for t in case.second.tokens if t.sign > 0 and lists.covers(token.key, t.key)]
+        if token.sign < 0 and taken:
+            return newer("kind_taken_up", sure=False)
     for token in case.second.tokens:
         members = [t for t in case.first.tokens if t.sign > 0 and lists.covers(token.key, t.key)]
         if members and (token.sign < 0 or turned):
@@ -76,15 +85,43 @@ def turned_round(case: Case) -> Judgement | None:
     """The same said with the opposite sign."""
     flipped = case.diff.flipped
     odd = _odd(case.diff.left_first) != _odd(case.diff.left_second)
+    if flipped and _only_placed_otherwise(case):
+        return None
     if not flipped:
         return _one_denied(case) if odd and case.anchors else None
-    if case.other_head:
+    if case.other_head or _describing(case):
         return different("other_subject")
     liking = flipped <= _LIKING
     about = case.anchors - flipped if liking else case.anchors | flipped
     if case.left and not case.changed and not (case.same_kind and not liking):
         return _other_object(case, about)
     return newer("turned_round") if about else None
+
+
+def _only_placed_otherwise(case: Case) -> bool:
+    """Whether both deny one thing, only that "not" stands at another word of it (eat no meat)."""
+    denied = [_denied(reading) for reading in (case.first, case.second)]
+    if len(denied[0]) != len(denied[1]) or not denied[0] or case.diff.clashes:
+        return False
+    acts = [{token.section in _ACTS for token in side} for side in denied]
+    kinds = [{token.section for token in side} for side in denied]
+    apart = not kinds[0] & kinds[1] and all(_is_one_clause(r) for r in (case.first, case.second))
+    return acts[0] != acts[1] or apart
+
+
+def _is_one_clause(reading: Reading) -> bool:
+    return len({reading.clause(token.start) for token in reading.tokens}) == 1
+
+
+def _denied(reading: Reading) -> list[Token]:
+    return [token for token in reading.tokens if token.sign < 0 and token.section != "axis"]
+
+
+def _describing(case: Case) -> bool:
+    """Whether what is turned round tells two things apart: the big room, the small room."""
+    turned = [t for t in (*case.first.tokens, *case.second.tokens) if t.key in case.diff.flipped]
+    parts = case.left or bool(case.diff.clashes)
+    return parts and all(t.section == "axis" and not t.tail for t in turned)
 
 
 def _one_denied(case: Case) -> Judgement:
@@ -105,13 +142,17 @@ def _other_object(case: Case, about: frozenset[str]) -> Judgement:
     flipped = case.diff.flipped
     few = len(case.diff.left_first) == len(case.diff.left_second) == 1
     state = bool(case.slot and case.slot & flipped)
-    if (flipped - _LIKING or few) and (state or len(about) > 1):
+    if ((flipped - _LIKING and _short(case)) or few) and (state or len(about) > 1):
         return newer("turned_round", sure=False)
     return different("other_object", sure=False)
 
 
+def _short(case: Case) -> bool:
+    return max(len(case.diff.left_first), len(case.diff.left_second)) < 2
+
+
 def _odd(tokens: tuple[Token, ...]) -> bool:
-    return sum(token.sign < 0 for token in tokens) % 2 == 1
+    return sum(token.sign < 0 and token.section != "axis" for token in tokens) % 2 == 1
 
 
 def ended(case: Case) -> Judgement | None:
@@ -125,16 +166,25 @@ def ended(case: Case) -> Judgement | None:
 
 def slot_filled(case: Case) -> Judgement | None:
     """One home, one job, one marital state: another value takes the place of the old one."""
-    if case.slot is None or case.other_head:
+    if case.slot is None or (case.other_head and case.slot != _STAGES):
         return None
     if case.changed and (case.diff.left_second or case.diff.clashes):
         return newer("slot_changed")
     if not case.left:
         return None
-    one, two = aspects(case.diff.left_first), aspects(case.diff.left_second)
-    if one and two and not one & two:
+    described = heads(case.diff.left_first) or heads(case.diff.left_second)
+    if described and case.slot != _STAGES and "now" not in case.second.flags:
+        return different("other_subject", sure=False)
+    one, two = (aspects(side) - case.slot for side in (case.diff.left_first, case.diff.left_second))
+    if one and two and not one & two and "now" not in case.second.flags:
         return different("other_attribute", sure=False)
     return newer("slot_changed", sure=False)
+
+
+def _is_named_by(case: Case, pair: tuple[Mark, Mark]) -> bool:
+    """Whether a day or hour before the verb tells two things apart: the Monday shift."""
+    before = not (case.first.in_tail(pair[0]) or case.second.in_tail(pair[1]))
+    return before and pair[0].kind in _TEMPORAL
 
 
 def amount_changed(case: Case) -> Judgement | None:
@@ -144,6 +194,11 @@ def amount_changed(case: Case) -> Judgement | None:
     kinds = {pair[0].kind in _TEMPORAL for pair in case.diff.clashes}
     if len(kinds) == 2 and not case.changed:
         return different("other_event", sure=False)
+    differing = len(case.diff.clashes) > 1 or case.left
+    if differing and not case.changed and any(_is_named_by(case, pair) for pair in case.diff.clashes):
+        return different("other_event", sure=False)
+    if not case.anchors and (case.diff.left_first or case.diff.left_second):
+        return different("other_statement", sure=False)
     why = f"{case.diff.clashes[0][0].kind}_changed"
     if case.other_head:
         return different("other_subject")

@@ -77,8 +77,10 @@ class _Scope:
 
     def close(self) -> None:
         """End a clause: a negation that met only a light verb falls on its topic, or on the verb."""
-        if self._negated and self._light is not None:
-            self._turn(self._topic(self._light))
+        if self._negated:
+            end = len(self.tokens) if self._light is None else self._light
+            for index in self._topic(end):
+                self._turn(index)
         self._clause = len(self.tokens)
         self._negated, self._role, self._light = False, "", None
 
@@ -87,6 +89,8 @@ class _Scope:
         entry = word.entry
         for concept, sign in entry.concepts if entry else ((stem(word.text), 1),):
             if concept == "not":
+                if self._negated and self._light is not None:
+                    self.close()
                 self._negated, self._light = not self._negated, None
             elif not self._skipped(word, concept):
                 self._add(word, concept, sign)
@@ -121,12 +125,18 @@ class _Scope:
         else:
             self._spread = ""
 
-    def _topic(self, light: int) -> int:
-        """Return the thing a verb at the end of its clause is about (香菜我不吃), else the verb."""
+    def _topic(self, end: int) -> list[int]:
+        """Return what a "not" at the end of its clause denies: 香菜我不吃, 烟和酒都不碰, else the verb."""
         verbal = word_set("verbal")
-        before = enumerate(self.tokens[self._clause : light], start=self._clause)
+        before = list(enumerate(self.tokens[self._clause : end], start=self._clause))
+        if self._light is None:
+            # "Buying shoes online is something I never do": the act is denied.
+            acts = [i for i, token in before if token.section == "additive" and token.sign > 0]
+            return acts[:1] or [i for i, token in before if token.sign > 0][:1]
         nouns = [i for i, token in before if token.section not in verbal and token.sign > 0]
-        return nouns[-1] if nouns else light
+        if len(nouns) == len(before) > 1:
+            return nouns
+        return nouns[-1:] or [self._light]
 
     def _turn(self, index: int) -> None:
         self.tokens[index] = replace(self.tokens[index], sign=-self.tokens[index].sign)

@@ -20,6 +20,8 @@ _RUN = re.compile(
     r"|(?P<stop>[.,;:!?。、！？；，：()\n])|(?P<quote>[\"'])|(?P<sign>[👍👎✅❌✔✖🚫❤💔])"
 )
 _LONGEST_CHINESE = 7
+# 外套 is a coat, whatever 外 and 套 are alone; 都是 stays two particles.
+_LIGHT = frozenset("是的了就都会能要在把被给让很太不也还这那它们着过请每可")
 _CONTRACTED = {"'m": "", "'ve": "", "'re": "", "'ll": "will", "'d": "would", "n't": "not"}
 
 
@@ -72,6 +74,8 @@ def _english(run: list[tuple[str, int]], cased: str, lists: Lexicon) -> list[Wor
             # "prefers Go for scripts" is not "go for"; "service A" is not an article.
             if entry and name and ((size > 1 and _says(entry)) or texts[index] == "a"):
                 entry = None
+            if entry and name and size == 1 and entry.flags & {"change", "end"}:
+                entry = None
             if entry is not None:
                 found.append(Word(" ".join(texts[span]), entry, run[index][1]))
                 index += size
@@ -86,7 +90,8 @@ def _is_name(word: str, start: int, index: int, cased: str) -> bool:
     """Whether a word inside a sentence is written with a capital: its stem is no one's business."""
     capital = cased[start : start + 1].isupper()
     lone = len(word) == 1 and word != "i"
-    return index > 0 and capital and (lone or not cased[start : start + 2].isupper())
+    inside = index > 0 or "㐀" <= cased[:start].rstrip()[-1:] <= "鿿"
+    return inside and capital and (lone or not cased[start : start + 2].isupper())
 
 
 def _says(entry: Entry) -> bool:
@@ -165,11 +170,17 @@ def _pieces(word: str) -> tuple[str, ...]:
         else:
             parts[-1] += word[index]
         index += max(size, 1)
+    if len(word) > 1 and all(_is_empty(part, listed) for part in parts) and not _LIGHT & set(word):
+        return (word,)
     known = sum(len(part) for part in parts if part in listed)
     long_enough = any(len(part) > 1 and part in listed for part in parts)
     if known == len(word) or (long_enough and len(word) > 2) or _light(parts, listed):
         return tuple(parts)
     return (word,)
+
+
+def _is_empty(part: str, listed: dict[str, Entry]) -> bool:
+    return part in listed and not listed[part].concepts and not listed[part].flags
 
 
 def _light(parts: list[str], listed: dict[str, Entry]) -> bool:

@@ -51,26 +51,32 @@ DEFAULT_CATEGORIES: frozenset[str] = frozenset(
 CATEGORIES: frozenset[str] = DEFAULT_CATEGORIES | {"email", "phone"}
 
 _SECRETS = frozenset({"password", "api_key", "token"})
+_MASKED = re.compile(r"#[a-z_]+_masked")
 _NUMBER = re.compile(
     r"\d(?:[ \-.·/:()]{0,3}[A-Za-z]?\d){5}|\d{4}[A-Za-z]\d|\d[A-Za-z]{2}\d|[A-Za-z]{5}\d{4}[A-Za-z]"
 )
-_DETECTORS: tuple[tuple[frozenset[str], bool, Callable[[Folded], Iterator[Span]]], ...] = (
-    (_SECRETS, False, find_vendor_tokens),
-    (_SECRETS, False, find_assigned),
-    (_SECRETS, False, find_logins),
-    (_SECRETS, False, find_commanded),
-    (_SECRETS, False, find_told),
-    (_SECRETS, False, find_described),
-    (frozenset({"bank_account"}), True, find_accounts),
-    (frozenset({"biometric"}), False, find_biometrics),
-    (frozenset({"exact_location"}), False, find_places),
-    (frozenset({"national_id"}), True, find_ids),
-    (frozenset({"payment_card"}), False, find_cards),
-    (frozenset({"medical"}), False, find_medical),
-    (frozenset({"email"}), False, find_emails),
-    (frozenset({"phone"}), True, find_phones),
+_LATIN = re.compile(r"[!-~]{4}")
+_TOKEN = re.compile(r"[!-~]{8}")
+_ANY = re.compile("")
+_DETECTORS: tuple[
+    tuple[frozenset[str], re.Pattern[str], Callable[[Folded], Iterator[Span]]], ...
+] = (
+    (_SECRETS, _TOKEN, find_vendor_tokens),
+    (_SECRETS, _LATIN, find_assigned),
+    (_SECRETS, _LATIN, find_logins),
+    (_SECRETS, _LATIN, find_commanded),
+    (_SECRETS, _ANY, find_told),
+    (_SECRETS, _ANY, find_described),
+    (frozenset({"bank_account"}), _NUMBER, find_accounts),
+    (frozenset({"biometric"}), _ANY, find_biometrics),
+    (frozenset({"exact_location"}), _ANY, find_places),
+    (frozenset({"national_id"}), _NUMBER, find_ids),
+    (frozenset({"payment_card"}), _ANY, find_cards),
+    (frozenset({"medical"}), _ANY, find_medical),
+    (frozenset({"email"}), _LATIN, find_emails),
+    (frozenset({"phone"}), _NUMBER, find_phones),
 )
-"""Categories, whether a number is needed, and the detector; where ranges overlap the first one wins."""
+"""Categories, what the text must hold at all, the detector; where ranges overlap the first one wins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +93,14 @@ def find_sensitive(
 ) -> tuple[Finding, ...]:
     """Return the sensitive parts of ``text`` in order, without overlaps (empty for clean text)."""
     folded = fold(text)
-    numbered = bool(_NUMBER.search(folded.text))
+    possible = {gate for gate in (_ANY, _LATIN, _TOKEN, _NUMBER) if gate.search(folded.text)}
     kept: list[Span] = []
-    for offered, needs_number, detect in _DETECTORS:
-        if (numbered or not needs_number) and offered & categories:
+    for offered, gate, detect in _DETECTORS:
+        if gate in possible and offered & categories:
             for span in detect(folded):
-                if span.category in categories:
+                if span.category in categories and not _MASKED.search(
+                    folded.text, span.start, span.end
+                ):
                     _keep(kept, span)
     return tuple(_finding(folded, span) for span in kept)
 

@@ -32,11 +32,13 @@ _TOOLS = (
     _tool("mysql", rf"\bmysql\w*\b{_ARGS} -p{_V}"),
     _tool("ldap", rf"\bldap\w+\b{_ARGS} -w ?{_V}"),
     _tool("pass:", rf"\bpass:{_V}"),
-    _tool("%", rf"\b(?:smbclient|smbmap|rpcclient|mount\.cifs|net)\b{_ARGS} (?:-U|--user=?) ?[\w.\\-]{{1,40}}%{_V}"),
+    _tool("%",
+        rf"\b(?:smbclient|smbmap|rpcclient|mount\.cifs|net)\b{_ARGS} (?:-U|"
+        rf"--user=?) ?[\w.\\-]{{1,40}}%{_V}"),
     _tool("pass", rf"-(?:store|key|deststore|srcstore|ts|ks)-?pass(?:word)?[ =]{_V}"),
     _tool("net use", rf"\bnet use\b{_ARGS}[\\/]{{2}}\S{{3,80}} {_V} /user:"),
     _tool("/user:", rf"\bnet use\b{_ARGS}/user:\S{{1,40}} {_V}"),
-    _tool("/p", rf"\b(?:xfreerdp|cmdkey|schtasks|runas|psexec|wmic)\b{_ARGS} /(?:p|pass|rp|password):? ?{_V}"),
+    _tool("/p", rf"\b(?:xfreerdp|cmdkey|schtasks|psexec|wmic)\b{_ARGS} /(?:p|pass|rp|password):? ?{_V}"),
     _tool("htpasswd", rf"\bhtpasswd\b{_ARGS} -\w*b\w*(?: \S+){{0,3}}? \S+ {_V}$"),
     _tool("sqlplus", rf"\bsqlplus\b{_ARGS}[\w.]{{1,30}}/{_V}@"),
     _tool("rabbitmqctl", rf"\brabbitmqctl (?:add_user|change_password) \S{{1,40}} {_V}"),
@@ -46,13 +48,14 @@ _TOOLS = (
     _tool("identified", rf"\bidentified (?:with \w+ )?by (?:password )?{_V}"),
     _tool("password", rf"\b(?:user|role)\b[^\n;]{{1,60}}?\bpassword {_V}"),
     _tool("securestring", rf"convertto-securestring (?:-string )?{_V}"),
-    _tool("_pass", rf"\b\w{{2,30}}_pass=[\"']?(?P<value>[^\s\"'$<>{{}}]{{5,80}})"),
+    _tool("_pass", r"\b\w{2,30}_pass=[\"']?(?P<value>[^\s\"'$<>{}]{5,80})"),
     _tool("pgpassword", rf"\bPGPASSWORD={_V}"),
 )  # fmt: skip
 _PAIR = re.compile(
-    r"(?:登[录陆]|后台|账号|帐号|账密|凭[证据]|用户名?密码|\blogin|\bcredentials?|\bcreds|\bsign[ -]?in)"
-    r"[^\n/|]{0,16}?(?<![\w/.-])[\"'`]?(?P<user>[A-Za-z][\w.@-]{1,40})[\"'`]? ?(?P<join>[/|:]) ?"
-    r"[\"'`]?(?P<value>[!-~]{6,64})",
+    r"(?:登[录陆]|后台|服务器|主机|跳板机|堡垒机|数据库|路由器|\b(?:ssh|s?ftp|vpn|nas|rdp)\b|"
+    r"账号|帐号|账密|凭[证据]|用户名?密码|\blogin|\bcredentials?|\bcreds|\bsign[ -]?in)"
+    r"[^\n/|]{0,24}?(?<![\w/.-])[\"'`]?(?P<user>[A-Za-z][\w.@-]{1,40})[\"'`]? ?(?P<join>[/|:]) ?"
+    r"[\"'`]?(?P<value>[!-~]{6,32})(?![!-~])",
     re.I,
 )
 _HALF = re.compile(

@@ -14,8 +14,10 @@ from mnemic.longterm.sensitive.health_en_words import CONDITIONS, DRUGS, LABS, T
 _WHO = (
     r"(?:i|we|he|she|they|(?:my|his|her|our|their) (?:[a-z]+ ){0,2}?(?:mom|mum|mother|dad|father|son|"
     r"daughter|"
-    r"kid|child|baby|wife|husband|partner|spouse|brother|sister|aunt|uncle|grandm[a-z]+|grandf[a-z]+|grandpa|"
-    r"cousin|boyfriend|girlfriend|friend|boss|colleague|coworker|roommate|patient)|(?:the )?patient)"
+    r"kid|child|baby|wife|husband|partner|spouse|brother|sister|aunt|uncle|grandm[a-z]+|"
+    r"grandf[a-z]+|grandpa|"
+    r"cousin|nephew|niece|grandson|granddaughter|fianc[eé]e?|parents?|in-laws?|neighbou?r|"
+    r"boyfriend|girlfriend|friend|boss|colleague|coworker|roommate|patient)|(?:the )?patient)"
 )
 _DEGREE = (
     r"(?:(?:a |an |the )?(?:history of |case of |severe |mild |moderate |chronic |acute |"
@@ -29,13 +31,15 @@ _PATTERNS = (
     rf"in [a-z0-9 ]{{3,16}} |yesterday |today )?(?:with|as having|as) {_DEGREE}(?!an? (?:problem|"
     rf"issue|bug|error|fault)\b){CONDITIONS}",
     rf"\bdiagnosis(?: (?:was|is|of|came back as)|:)+ {_DEGREE}{CONDITIONS}",
-    rf"\b{_WHO}(?:'ve| have|'s| has| had)?(?: just| also| already| both)?(?: been)? (?:got |have |"
+    rf"\b{_WHO}(?:'ve| have|'s| has| had)?(?: just| also| already| both)?(?: been)? (?:got |"
+    rf"have |on the (?=autis)|suffered (?:an? )?|had (?:an? )?|"
     rf"has |had |suffers? from |suffering from |live with |lives with |living with |"
     rf"was found to have |battl(?:es|ing|ed) |am battling |is battling |been battling |developed |"
     rf"contracted ){_DEGREE}{CONDITIONS}\b",
     r"\b(?:i am|i'm|he is|he's|she is|she's|they are) (?:hiv[- ]positive|bipolar|diabetic|epileptic|"
     r"autistic|schizophrenic|asthmatic|an? (?:diabetic|epileptic|cancer survivor))\b",
-    rf"\b{_WHO} (?:is|was) (?:hiv[- ]positive|bipolar|diabetic|epileptic|autistic|schizophrenic|asthmatic)\b",
+    rf"\b{_WHO} (?:is|was) (?:hiv[- ]positive|bipolar|diabetic|epileptic|autistic|schizophrenic|"
+    rf"asthmatic)\b",
     rf"\btest(?:ed|s)? positive for {CONDITIONS}",
     rf"\b{TESTS}(?: test| screening| result)?s?(?: result)?s? (?:came back |was |is |were |are |"
     rf"turned out )?(?:hiv[- ])?(?:positive|malignant|abnormal)\b",
@@ -48,15 +52,17 @@ _PATTERNS = (
     rf"daily )?{DRUGS}\b",
     rf"\b(?:doctors?|dr\.? [a-z]+|scan|mri|ct|x-ray|ultrasound|biopsy|results?|report|test|labs?|pathology)"
     rf"(?: results?| report)?(?: (?:says?|said|thinks|told me|confirmed|showed|shows|revealed|found|"
-    rf"indicates?|suggests?)(?: that)?(?: (?:{_WHO}) (?:have|has|had))?|:) {_DEGREE}{CONDITIONS}",
+    rf"indicates?|suggests?)(?: that)?(?: (?:{_WHO}) (?:have|has|had))?(?: an?)?|:) {_DEGREE}{CONDITIONS}",
     rf"\b{_WHO}(?:'m| am|'s| is| are)(?: now| currently)? (?:in remission from|recovering from|dying of|"
     rf"being treated for|undergoing (?:treatment|chemo(?:therapy)?|surgery) for|on the autism spectrum|"
     rf"hospitali[sz]ed (?:for|with)) ?(?:{_DEGREE}{CONDITIONS})?",
-    rf"\b(?:my|his|her|our) (?:[a-z]+(?:'s)? ){{0,2}}?{CONDITIONS} (?:is|was|has|came|got)\b(?: getting worse|"
+    rf"\b(?:my|his|her|our) (?:[a-z]+(?:'s)? ){{0,2}}?{CONDITIONS} (?:is|was|has|came|"
+    rf"got)\b(?: getting worse|"
     rf" back| under control| relapsed| progressed| spread| flaring)",
     rf"\b(?:my|his|her|our) (?:[a-z]+(?:'s)? ){{0,2}}?{LABS}(?: level| reading| count| score)?s?"
     rf"(?:'s| is| was| came back at| came back as| hit|:) ?\d{{1,6}}(?:\.\d+)?",
-    rf"\b{_WHO}(?:'ve| have|'s| has|'m| am| is)(?: been)? (?:in|on|undergoing|doing|getting|having|started) "
+    rf"\b{_WHO}(?:'ve| have|'s| has|'m| am| is)(?: been)? (?:in|on|undergoing|doing|getting|"
+    rf"having|started) "
     rf"(?:chemo(?:therapy)?|dialysis|radiation therapy)\b",
     rf"\b(?:i|he|she|my [a-z]+) takes? {DRUGS}\b",
 )
@@ -71,6 +77,7 @@ _HINTS = (
     "i've",
     "has ",
     "had ",
+    "spectrum",
     "suffer",
     "living with",
     "live with",
@@ -110,7 +117,8 @@ _HINTS = (
 _TOPIC = re.compile(
     r"\bif\b|prevent|avoid|risk of|article|research|study|novel|character|movie|dataset|model|"
     r"fundrais|charity|awareness|\bnot\b|n't\b|\bno\b|ruled out|negative for|worried|afraid|fear|wonder|"
-    r"whether|might|could|people (?:with|who)|patients (?:with|who)|those with|someone with|anyone|bug|code|"
+    r"whether|might|could|people (?:with|who)|patients (?:with|who)|those with|someone with|"
+    r"anyone|bug|code|"
     r"software|system|network|\btarget\b|educator|\bapp\b"
 )
 

@@ -40,7 +40,7 @@ _OTHER = re.compile(
 )
 _PHONE = re.compile(r"1[3-9]\d{9}$|0\d{9,10}$|5\d{9}$")
 _DOCUMENT = re.compile(
-    r"(?:护照|護照|通行证|回乡证|台胞证|驾驶证|驾照|军官证|居留证|社保(?:卡)?号|医保(?:卡)?号|passport|"
+    r"(?:护照|護照|通行证|回乡证|台胞证|驾驶证|驾照|军官证|居留证|passport|"
     r"driv(?:er'?s?|ing) ?(?:licen[cs]e|permit)|green card|alien (?:registration )?number|voter id|"
     r"travel (?:document|passport)|führerschein(?:nummer)?|reisepass|passeport|pasaporte|여권|patente)"
     r"(?:'s|s)?[ ]?(?:号码|号|证号|numbers?|nr|nummer|number is|no|#|n°)?[.]?"
@@ -55,7 +55,7 @@ _DOCUMENT_BACK = re.compile(
     re.I,
 )
 _DOCUMENT_HINTS = (
-    "护照", "護照", "通行证", "回乡证", "台胞证", "驾驶证", "驾照", "军官证", "居留证", "社保", "医保",
+    "护照", "護照", "通行证", "回乡证", "台胞证", "驾驶证", "驾照", "军官证", "居留证",
     "passport", "driv", "green card", "alien", "voter", "travel d", "führerschein", "reisepass",
     "passeport", "pasaporte", "여권", "patente",
 )  # fmt: skip
@@ -67,14 +67,12 @@ def find_ids(folded: Folded) -> Iterator[Span]:
     context = None
     for rule in RULES:
         for match in rule.form.finditer(folded.text):
-            if not _passes(rule, match[0]):
-                continue
-            if rule.always and not _labelled_otherwise(folded, rule, match.start()):
-                yield Span("national_id", match.start(), match.end())
-                continue
             if context is None:
                 context = bool(_WORDS.search(folded.lower))
-            if _in_context(folded, rule, match.start(), match.end(), context):
+            named = rule.always and not _labelled_otherwise(folded, rule, match.start())
+            if not (named or _in_context(folded, rule, *match.span(), context)):
+                continue  # a check may load its module: only where its answer matters
+            if _passes(rule, match[0]):
                 yield Span("national_id", match.start(), match.end())
     yield from _documents(folded)
 

@@ -13,9 +13,13 @@ from mnemic.longterm.sensitive.fold import Folded, Span
 from mnemic.longterm.sensitive.shapes import classes, is_blank_form, is_filler
 
 _NAME_ZH = (
-    r"(?:密码锁|密码|密碼|口令|暗号|通行码|pin码|pin 码|验证码|驗證碼|校验码|动态码|动态密码|提取码|"
-    r"取件码|取餐码|开门码|门禁码|"
-    r"门锁码|解锁码|解锁图案|支付码|安全码|恢复码|激活码|访问码|邀请码|登录码|短信码|授权码|(?:保险箱|"
+    r"(?:密码锁|访问密码|提取密码|分享密码|密码|密碼|口令|暗号|通行码|pin码|pin 码|验证码|"
+    r"驗證碼|校验码|动态码|动态密码|提取码|"
+    r"取[件餐货物]码|提货码|开[门柜锁箱机]码|进门码|入户码|单元码|门码|寄存码|对码|配对码|"
+    r"确认码|认证码|核验码|"
+    r"锁屏数字|临时码|临时密码|屏幕密码|门禁码|"
+    r"门锁码|解锁码|解锁图案|支付码|安全码|恢复码|备用码|激活码|访问码|邀请码|登录码|短信码|"
+    r"授权码|(?:保险箱|"
     r"门锁)(?!的?密码)|(?<![a-z])pin(?=[ 是为:：])|"
     r"パスワード|暗証番号)"
 )
@@ -30,12 +34,13 @@ _ZH = re.compile(
     rf"(?P<name>{_NAME_ZH})(?P<middle>{_MIDDLE_ZH})(?P<link>{_LINK_ZH}{{0,4}})(?P<value>(?!otp\b|"
     rf"pin\b|code\b)(?<![A-Za-z0-9])[A-Za-z0-9#*@!$%^&+~][!-+\--~]{{2,63}})"
     rf"(?P<unit> ?(?:位|次|个|分钟|天|秒|小时|字符|年|月|遍|元|块|条|种|%|周|度|套|人|级|字节|bit|"
-    rf"char|ms|kb|轮|步|号|代|楼|页|版|届|岁|"
+    rf"char|ms|kb|轮|步|款|号|代|楼|页|版|届|岁|"
     rf"nm|or|and))?",
     re.I,
 )
 _SPELLED = re.compile(
-    rf"(?P<name>{_NAME_ZH})(?:[一-鿿]{{0,6}}?)(?:是|为|:|：|=|就|改成了?|设成了?|换成了?|按|用|，|\s){{0,3}}"
+    rf"(?P<name>{_NAME_ZH})(?:[一-鿿]{{0,6}}?)(?:是|为|:|：|=|就|改成了?|设成了?|换成了?|按|用|"
+    rf"，|\s){{0,3}}"
     r"(?P<value>(?:[一二两三四五六七八九十]个[零〇一二三四五六七八九]){1,4}|"
     r"[左右]\d{1,2}(?:[左右]\d{1,2}){1,3}|"
     r"\d(?: \d){3,7}(?![\d.])|\d{3} \d{3}(?![\d.])|[零〇一二三四五六七八九幺洞拐勾]{4,12})"
@@ -52,7 +57,8 @@ _NAME_EN = (
     r"access|security|lock|"
     r"unlock|safe|garage|keypad|lockbox|building|wi-?fi|verification|confirmation|one[- ]time|2fa|mfa|"
     r"authentication|login|"
-    r"sms|backup|recovery|voicemail|vault) (?:code|pin|combination|password|key)s?|\botp|combination|passkey)"
+    r"sms|backup|recovery|voicemail|vault) (?:code|pin|combination|password|key)s?|\botp|"
+    r"combination|passkey)"
 )
 _EN = re.compile(
     rf"(?P<name>{_NAME_EN})(?P<middle>(?: (?:for|to|of|on|at|in|the|my|our|your|his|her|their|this|"
@@ -79,8 +85,21 @@ keepass bitwarden windows linux mysql redis postgres postgresql django flask pyt
 rc4 b2b b2c s3 ec2 iphone ios14 android gmail github gitlab docker
 """
 _STOP = frozenset(_STOP_WORDS.split())
-_HINTS_ZH = ("pin", "密码", "密碼", "口令", "暗号", "码", "保险箱", "门锁", "パスワード", "暗証")
+_HINTS_ZH = (
+    "pin",
+    "密码",
+    "密碼",
+    "口令",
+    "暗号",
+    "码",
+    "保险箱",
+    "门锁",
+    "锁屏",
+    "パスワード",
+    "暗証",
+)
 _HINTS_EN = ("pass", "pwd", "pin", "code", "otp", "combination", "password")
+_SHARES = ("提取码", "访问码", "邀请码", "访问密码", "提取密码", "分享密码")
 _RULES = re.compile(
     r"错|忘|位|次|长度|强度|策略|不|没|别|管理|学|规则|格式|要求|至少|超过|有效期|过期|找回|加密|哈希|"
     r"算法|存|协议"
@@ -131,7 +150,9 @@ def _stopped(value: str) -> bool:
 
 
 def _code(value: str) -> bool:
-    return bool(re.fullmatch(r"[#*]{0,2}\d{4,10}[#*]{0,2}|\d{2,4}(?:-\d{2,4}){2,3}", value))
+    return bool(
+        re.fullmatch(r"[#*]{0,2}\d{4,10}[#*]{0,2}|\d{4}-\d{4}|\d{1,4}(?:-\d{1,4}){2,3}", value)
+    )
 
 
 def _mixed(value: str) -> bool:
@@ -158,7 +179,7 @@ def _short_code(match: re.Match[str], value: str) -> bool:
     """Three digits on a lock, or four mixed characters of a share code, are whole secrets."""
     if match["name"] in ("密码锁", "保险箱", "门锁"):
         return bool(re.fullmatch(r"\d{3}", value))
-    share = match["name"] in ("提取码", "访问码", "邀请码")
+    share = match["name"] in _SHARES
     return share and bool(re.fullmatch(r"(?=.*\d)[A-Za-z0-9]{4}", value))
 
 
@@ -185,6 +206,8 @@ def _told_zh(match: re.Match[str]) -> bool:
     if _code(value) or _short_code(match, value):
         return True
     if _OPEN_WORD.match(value):
+        if len(set(value)) == 1:
+            return False
         return len(value) >= 5 and bool(re.search(r"[是:：=为成]", match["link"]))
     return _mixed(value) and not is_blank_form(value)
 

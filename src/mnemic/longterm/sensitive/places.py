@@ -1,8 +1,8 @@
 """Is there an exact position in this text?
 
-Coordinates with at least four decimals (about ten metres) or seconds of arc, beside a word, a sign or a
-letter that makes them coordinates; plus codes and what3words addresses. Cities, streets and public
-buildings pass.
+Coordinates with at least four decimals (about ten metres; three behind the names of both axes) or seconds
+of arc, beside a word, a sign, a letter or a map address that makes them coordinates; five decimals in a
+bare pair; plus codes, geohashes and what3words. Cities, streets and public buildings pass.
 """
 
 from __future__ import annotations
@@ -14,43 +14,69 @@ from mnemic.longterm.sensitive.fold import Folded, Span
 from mnemic.longterm.sensitive.numbers import after, before, stands_alone
 
 _DEGREES = r"-?\d{1,3}\.\d{4,15}"
-_PRECISE = re.compile(r"\d\.\d{3}")
+_PRECISE = re.compile(r"\d\.\d{3}|\d{3}点\d{3}")
 _JOIN = (
     r"[°\s]{0,3}(?:[NSEWnsew北南东西]\b)?[\s\"',，、;；/|:：)(=和&]{0,6}(?:and |lng|lon|long|"
-    r"longitude|经度|纬度|"
-    r"东经|西经|北纬|南纬|e\b|w\b)?[\s\"',:：=是为a-z]{0,12}"
+    r"longitude|经度|纬度|东经|西经|北纬|南纬|e\b|w\b)?[\s\"',:：=是为a-z]{0,12}"
 )
 _PAIR = re.compile(rf"(?<![\d.])(?P<a>{_DEGREES}){_JOIN}(?P<b>{_DEGREES})(?![\d.]*\d)", re.I)
 _WORDS = re.compile(
-    r"坐标|经度|纬度|北纬|南纬|东经|西经|经纬|定位|gps|location|coordinat|latitude|longitude|\blat\b|\blng\b|"
-    r"\blon\b|geo:|maps?[/.]|/@|\bhome\b|live at|位置|房子|老家|宿舍|小区|地方|地点|地址|住址|停车|"
-    r"学校|公司|座標|緯度|"
-    r"经緯|我家|住在|住的|lat\"|"
-    r"lng\"|[ns] ?$"
+    r"坐标|经度|纬度|北纬|南纬|东经|西经|经纬|定位|gps|location|coord|latitude|longitude|(?<![a-z])lat|"
+    r"(?<![a-z])l(?:o?ng|on)(?![a-z])|geo[:j ]|maps?[/.]|map\.|/@|\bhome\b|\bhouse\b|cabin|"
+    r"\blives?\b|live at|\bmeet|"
+    r"\bdrop|pick me|\bpark|position|marker|point ?\(|wgs|gcj|bd-?09|"
+    r"位置|房|老家|宿舍|小区|地方|地点|地址|住址|停车|学校|公司|座標|緯度|経度|经緯|住|"
+    r"(?<![国大专作画玩买卖商])家(?![具电])|"
+    r"单元|楼|门口|集合|碰头|见面|接我|导航|办公|工位|仓库|营地|帐篷|民宿|墓|坟|发你|这里|这儿|"
+    r"那里|那儿|送到|收货|"
+    r"[ns] ?$"
+)
+_MEASURES = re.compile(
+    r"均值|平均|方差|误差|率|精度|召回|loss|损失|得分|score|系数|权重|向量|embedding|耗时|毫秒|"
+    r"汇率|价|比例|学习率|"
+    r"accuracy|precision|recall|f1|auc|rmse|mae|std|mean|圆周率|常数|ratio|reached|版本|指标|特征"
 )
 _HEMISPHERE = re.compile(
-    r"(?<![A-Za-z0-9])(?:[NSns] ?\d{1,2}\.\d{4,}°?[ ,，]{0,3}[EWew] ?\d{1,3}\.\d{4,}|"
-    r"\d{1,2}\.\d{4,}°? ?[NSns][ ,，]{0,3}\d{1,3}\.\d{4,}°? ?[EWew](?![A-Za-z]))"
+    r"(?<![A-Za-z0-9])(?:[NSns] ?\d{1,2}\.\d{4,}°?[ ,，、/]{0,3}[EWew] ?\d{1,3}\.\d{4,}|"
+    r"\d{1,2}\.\d{4,}°? ?[NSns][ ,，、/]{0,3}\d{1,3}\.\d{4,}°? ?[EWew](?![A-Za-z])|"
+    r"[EWew] ?\d{1,3}\.\d{4,}°?[ ,，、/]{0,3}[NSns] ?\d{1,2}\.\d{4,})"
 )
 _ARC = r"\d{1,3} ?[°度] ?\d{1,2} ?['分] ?\d{1,2}(?:\.\d{1,6})? ?(?:''|\"|秒)"
 _DMS = re.compile(
     rf"{_ARC} ?[NSEW]?(?:[ ,，、和及]{{0,3}}(?:东经|西经|北纬|南纬|[NSEW])? ?{_ARC} ?[NSEW]?)?"
 )
 _DECIMAL_MINUTES = re.compile(
-    r"[NS]? ?\d{1,2} ?° ?\d{1,2}\.\d{3,} ?'? ?[NS]?[ ,，]{0,3}[EW]? ?\d{1,3} ?° ?\d{1,2}\.\d{3,} ?'? ?[EW]?"
+    r"[NS]? ?\d{1,2} ?° ?\d{1,2}\.\d{3,} ?'? ?[NS]?[ ,，]{0,3}(?:[EW]|东经|"
+    r"西经)? ?\d{1,3} ?° ?\d{1,2}\.\d{3,}"
+    r" ?'? ?[EW]?"
 )
-_SINGLE = re.compile(
-    rf"(?:北纬|南纬|纬度|latitude|\blat)[\"'是为:：=\s约]{{0,6}}(?P<a>{_DEGREES})[^\n]"
-    rf"{{1,24}}?(?:东经|西经|经度|"
-    rf"longitude|\blng|\blon)[\"'是为:：=\s约]{{0,6}}(?P<b>{_DEGREES})",
-    re.I,
+_SET = r"(?:itude|_?deg)?[\"')°是为:：=\s约在]{0,6}"
+_LATITUDE = rf"(?:北纬|南纬|纬度|(?<![a-z])lat){_SET}"
+_LONGITUDE = rf"(?:东经|西经|经度|(?<![a-z])l(?:ong?|ng)){_SET}"
+_VALUE = r"-?\d{1,3}\.\d{3,15}"
+_NAMED = (
+    re.compile(rf"{_LATITUDE}(?P<a>{_VALUE})[^\n]{{1,24}}?{_LONGITUDE}(?P<b>{_VALUE})", re.I),
+    re.compile(rf"{_LONGITUDE}(?P<a>{_VALUE})[^\n]{{1,24}}?{_LATITUDE}(?P<b>{_VALUE})", re.I),
+    re.compile(rf"[\"']x[\"'] ?: ?(?P<a>{_DEGREES}), ?[\"']y[\"'] ?: ?(?P<b>{_DEGREES})", re.I),
+    re.compile(r"!3d(?P<a>-?\d{1,2}\.\d{3,15})!4d(?P<b>-?\d{1,3}\.\d{3,15})"),
+)
+_HAN = r"[\d零〇一二三四五六七八九十百两]"
+_SPOKEN = re.compile(
+    rf"(?:东经|西经|北纬|南纬|经度|纬度)[是为:约]{{0,2}} ?{_HAN}{{1,6}}(?:度)?"
+    rf"(?:点{_HAN}{{4,12}}度?|度{_HAN}{{1,4}}分{_HAN}{{1,4}}(?:点{_HAN}{{1,4}})?秒)"
+    rf"(?:[,，、 和]{{0,2}}(?:东经|西经|北纬|南纬|经度|纬度)[是为:约]{{0,2}} ?{_HAN}{{1,6}}度?"
+    rf"(?:点{_HAN}{{4,12}}度?|度{_HAN}{{1,4}}分{_HAN}{{1,4}}秒))?"
 )
 _PLUS_CODE = re.compile(
     r"(?<![A-Za-z0-9])[23456789CFGHJMPQRVWX]{8}\+[23456789CFGHJMPQRVWX]{2,3}(?![A-Za-z0-9])"
 )
 _THREE_WORDS = re.compile(
     r"(?<![/:\w])///[a-z]{3,20}\.[a-z]{3,20}\.[a-z]{3,20}(?![\w.])|"
-    r"what3words\.com/[a-z]{3,20}\.[a-z]{3,20}\.[a-z]{3,20}"
+    r"(?:what3words\.com|w3w\.co)/[a-z]{3,20}\.[a-z]{3,20}\.[a-z]{3,20}"
+)
+_GEOHASH = re.compile(
+    r"(?:geohash|mgrs|utm)[^\n!-~]{0,6}(?: is|:|=)? ?[\"']?(?P<code>(?=[A-Za-z]*\d)[0-9b-hjkmnp-z]{7,12}|"
+    r"\d{1,2}[A-Z]{3}(?: ?\d{3,5}){2}|\d{1,2}[A-Z] \d{6} \d{7})(?![A-Za-z0-9])"
 )
 
 
@@ -58,18 +84,23 @@ def find_places(folded: Folded) -> Iterator[Span]:
     """Yield each exact position."""
     text = folded.text
     if _PRECISE.search(text):
-        for pattern in (_PAIR, _SINGLE):
+        for pattern in (_PAIR, *_NAMED):
             for match in pattern.finditer(text):
-                if _on_earth(match) and (pattern is _SINGLE or _named(folded, match)):
+                if _on_earth(match) and (pattern is not _PAIR or _is_position(folded, match)):
                     yield Span("exact_location", match.start("a"), match.end("b"))
         yield from _plain(_HEMISPHERE, text)
         yield from _plain(_DECIMAL_MINUTES, text)
     if "°" in text or "度" in text:
         yield from _plain(_DMS, text)
+    if "经" in text or "纬" in text:
+        yield from _plain(_SPOKEN, text)
     if "+" in text:
         yield from _plain(_PLUS_CODE, text)
-    if "///" in text or "what3words" in text:
+    if "///" in text or "what3words" in text or "w3w" in text:
         yield from _plain(_THREE_WORDS, text)
+    if "geohash" in folded.lower or "mgrs" in folded.lower or "utm" in folded.lower:
+        for match in _GEOHASH.finditer(text):
+            yield Span("exact_location", *match.span("code"))
 
 
 def _plain(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
@@ -82,6 +113,19 @@ def _on_earth(match: re.Match[str]) -> bool:
     return min(first, second) <= 90 and max(first, second) <= 180 and first + second > 2
 
 
-def _named(folded: Folded, match: re.Match[str]) -> bool:
-    near = before(folded, match.start(), 30) + match[0].lower() + after(folded, match.end(), 24)
-    return bool(_WORDS.search(near)) or "°" in match[0] or stands_alone(folded, *match.span())
+def _is_position(folded: Folded, match: re.Match[str]) -> bool:
+    """Accept a pair beside a word for a place, alone, or bare with five decimals or more on both sides."""
+    ahead = before(folded, match.start(), 30)
+    near = ahead + match[0].lower() + after(folded, match.end(), 24)
+    if re.fullmatch(r" ?= ?", folded.text[match.end("a") : match.start("b")]):
+        return False
+    if _MEASURES.search(near) and not re.search(r"坐标|经度|纬度|经纬|lat|coord|定位|gps", near):
+        return False
+    if _WORDS.search(near) or "°" in match[0] or stands_alone(folded, *match.span()):
+        return True
+    listed = re.match(r"[ ,]{0,2}-?\d", after(folded, match.end(), 3)) or re.search(
+        r"\d[ ,]{1,2}$|\[[^\]]{0,2}$", ahead
+    )
+    close = re.fullmatch(r"[ ,，/、]{1,3}", folded.text[match.end("a") : match.start("b")])
+    fine = all(len(match[name].partition(".")[2]) >= 5 for name in ("a", "b"))
+    return bool(close and fine and not listed)

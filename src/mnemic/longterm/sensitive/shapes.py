@@ -76,6 +76,8 @@ def is_filler(value: str) -> bool:
     """Tell whether ``value`` is made of example words only, as ``my-secret-key-123``."""
     if _REPEATED.search(value) or (len(value) <= 20 and _SEQUENCE.search(value)):
         return True
+    if _counts_up(value):
+        return True
     parts = _PARTS.findall(value)
     words = [part.lower() for part in parts if not part.isdigit()]
     digits = "".join(part for part in parts if part.isdigit())
@@ -83,6 +85,16 @@ def is_filler(value: str) -> bool:
         return len(digits) <= 4 or digits in "01234567890123456789"
     whole = re.sub(r"[^a-z]", "", value.lower().translate(_LEET))
     return whole in _FILLER and len(digits) <= 6
+
+
+def _counts_up(value: str) -> bool:
+    """Tell ``123456:ABC-DEF``: nothing but the beginning of the digits and of the alphabet."""
+    digits = "".join(char for char in value if char.isdigit())
+    letters = "".join(char for char in value.lower() if char.isalpha())
+    return len(digits) >= 3 <= len(letters) and bool(
+        "12345678901234567890".startswith(digits)
+        and "abcdefghijklmnopqrstuvwxyz".startswith(letters)
+    )
 
 
 def is_placeholder(value: str) -> bool:

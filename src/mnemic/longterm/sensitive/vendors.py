@@ -192,6 +192,7 @@ _FAMILIES = (
         "password",
         r"BUNDLE_[A-Z0-9_]{4,60}\s?=\s?[\"']?[A-Za-z0-9_-]{4,60}:[A-Za-z0-9_-]{4,60}",
     ),
+    _family("sq", "token", rf"{_B}sq[upa]_[a-f0-9]{{40}}{_E}"),
     _family("sha256~", "token", rf"{_B}sha256~[\w-]{{43}}{_E}"),
     _family("Auth _authToken", "token", r"_auth(?:Token)?\s?=\s?[\"']?[A-Za-z0-9+/=_-]{20,200}"),
 )
