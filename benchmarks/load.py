@@ -8,12 +8,14 @@ through a temporary table. The floor's table gets the same texts and vectors in 
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Any
 
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncCopy
 from psycopg.abc import Buffer
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
@@ -54,8 +56,15 @@ _HALF_HEADER = struct.pack(">hh", DIMS, 0)
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
-    """A value that is in the binary form of its column already."""
+class Halves:
+    """A halfvec in its binary form."""
+
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Lexemes:
+    """A tsvector in its binary form."""
 
     data: bytes
 
@@ -63,7 +72,7 @@ class Packed:
 class _PackedDumper(Dumper):
     format = Format.BINARY
 
-    def dump(self, obj: Packed) -> Buffer | None:
+    def dump(self, obj: Halves | Lexemes) -> Buffer | None:
         return obj.data
 
 
@@ -101,61 +110,53 @@ async def _round(
     deployment: Deployment,
     model_id: int,
     users: list[Memories],
-    types: dict[str, int],
+    types: Mapping[str, int],
 ) -> None:
     keys = [await _key(deployment, Actor(memories.user)) for memories in users]
     ids = [[new_id() for _ in memories.texts] for memories in users]
     names = ", ".join(_COLUMNS)
     async with conn.transaction():
         await conn.execute("create temporary table staged (like memory_item) on commit drop")
-        # what the table knows of others' rows must not stand in the way of a row that says nothing of it
         await conn.execute("alter table staged alter visibility drop not null")
         await conn.execute("alter table staged alter version drop not null")
+        ours = [
+            _rows(memories, key, row_ids, model_id)
+            for memories, key, row_ids in zip(users, keys, ids, strict=True)
+        ]
         async with _copy(conn, "staged", _COLUMNS, types) as copy:
-            for memories, key, row_ids in zip(users, keys, ids, strict=True):
-                for row in _rows(memories, key, row_ids, model_id):
-                    await copy.write_row(row)
+            for row in _mingled(ours):
+                await copy.write_row(row)
         await conn.execute(f"insert into memory_item ({names}) select {names} from staged")
+        plain = [_plain(memories, row_ids) for memories, row_ids in zip(users, ids, strict=True)]
         async with _copy(conn, "floor_item", _FLOOR, types) as copy:
-            for memories, row_ids in zip(users, ids, strict=True):
-                for text, row_id, vector in zip(
-                    memories.texts, row_ids, _packed(memories), strict=True
-                ):
-                    await copy.write_row((memories.user, row_id, text, vector))
+            for row in _mingled(plain):
+                await copy.write_row(row)
 
 
-class _Copy:
-    """One COPY in binary form with its types declared."""
-
-    def __init__(self, conn: AsyncConnection[Any], statement: str, oids: list[int]) -> None:
-        self._cursor = conn.cursor()
-        self._context = self._cursor.copy(statement.encode())
-        self._oids = oids
-
-    async def __aenter__(self) -> Any:
-        copy = await self._context.__aenter__()
-        copy.set_types(self._oids)
-        return copy
-
-    async def __aexit__(self, *exc: Any) -> None:
-        await self._context.__aexit__(*exc)
-        await self._cursor.close()
+def _mingled(users: list[Iterator[tuple[object, ...]]]) -> Iterator[tuple[object, ...]]:
+    """Yield one row of each user in turn: rows of a user lie apart, as when all write every day."""
+    return chain.from_iterable(zip(*users, strict=True))
 
 
-def _copy(
-    conn: AsyncConnection[Any], table: str, columns: dict[str, str], types: dict[str, int]
-) -> _Copy:
+@asynccontextmanager
+async def _copy(
+    conn: AsyncConnection[Any], table: str, columns: Mapping[str, str], types: Mapping[str, int]
+) -> AsyncIterator[AsyncCopy]:
     statement = f"copy {table} ({', '.join(columns)}) from stdin (format binary)"
-    return _Copy(conn, statement, [types[kind] for kind in columns.values()])
+    async with conn.cursor() as cursor, cursor.copy(statement.encode()) as copy:
+        copy.set_types([types[kind] for kind in columns.values()])
+        yield copy
 
 
 async def _types(conn: AsyncConnection[Any]) -> dict[str, int]:
+    """Return the ids of the columns' types; the connection learns to send both packed ones."""
     found = {}
     for name in {*_COLUMNS.values(), *_FLOOR.values()}:
         info = await TypeInfo.fetch(conn, name)
-        assert info is not None
+        assert info is not None, name
         found[name] = info.oid
-    conn.adapters.register_dumper(Packed, _PackedDumper)
+    for kind, name in ((Halves, "halfvec"), (Lexemes, "tsvector")):
+        conn.adapters.register_dumper(kind, type(name, (_PackedDumper,), {"oid": found[name]}))
     return found
 
 
@@ -164,9 +165,15 @@ async def _key(deployment: Deployment, actor: Actor) -> DataKey:
         return await deployment.keys.obtain(tx, actor)
 
 
-def _packed(memories: Memories) -> Iterator[Packed]:
+def _packed(memories: Memories) -> Iterator[Halves]:
     halves = memories.vectors.astype(">f2")
-    return (Packed(_HALF_HEADER + row.tobytes()) for row in halves)
+    return (Halves(_HALF_HEADER + row.tobytes()) for row in halves)
+
+
+def _plain(memories: Memories, ids: list[Any]) -> Iterator[tuple[object, ...]]:
+    """Yield rows of floor_item in the order of ``_FLOOR``."""
+    for text, row_id, vector in zip(memories.texts, ids, _packed(memories), strict=True):
+        yield memories.user, row_id, text, vector
 
 
 def _rows(
@@ -186,10 +193,10 @@ def _rows(
         )
 
 
-def _tsvector(literal: str) -> Packed:
+def _tsvector(literal: str) -> Lexemes:
     """Return the binary form of a tsvector literal whose lexemes are hexadecimal with one position."""
     pairs = sorted(pair.split(":") for pair in literal.split())
     body = b"".join(
         lexeme.encode() + b"\0" + struct.pack(">HH", 1, int(position)) for lexeme, position in pairs
     )
-    return Packed(struct.pack(">i", len(pairs)) + body)
+    return Lexemes(struct.pack(">i", len(pairs)) + body)

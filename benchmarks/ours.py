@@ -75,9 +75,7 @@ class World:
             )
         assert key is not None
         for row in rows:
-            key.open(
-                row["content_enc"], at(row["scope_key"], row["id"], "content", row["version"])
-            )
+            key.open(row["content_enc"], at(row["scope_key"], row["id"], "content", row["version"]))
         return [row["id"] for row in rows]
 
 

@@ -85,7 +85,14 @@ TOPICS: tuple[tuple[tuple[str, ...], tuple[str, ...]], ...] = (
     ),
     (
         ("财务预算", "客户访谈", "季度目标", "招聘计划", "市场调研", "产品路线图", "合同模板"),
-        ("the budget", "customer interviews", "quarterly goals", "hiring plan", "roadmap", "survey"),
+        (
+            "the budget",
+            "customer interviews",
+            "quarterly goals",
+            "hiring plan",
+            "roadmap",
+            "survey",
+        ),
     ),
 )
 """A topic: its words in Chinese and in English."""

@@ -275,6 +275,13 @@ def test_pf_055_wide_spaces_between_groups() -> None:
         "确诊 ",
         "4111 ",
         "\u200b",
+        "结节",
+        "我爸癌,",
+        "密码是一、",
+        "左转1",
+        "登录a/",
+        "经度1.2345 ",
+        "助记词 a ",
     ],
 )
 def test_pf_056_crafted_repeats_stay_fast(piece: str) -> None:

@@ -5,6 +5,9 @@ A tilde keeps long numbers apart in this file; it is taken out before the test.
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import pytest
 
 from mnemic.longterm.sensitive import find_sensitive
@@ -85,7 +88,7 @@ PIN 1 是电源脚
 开户要带身份证和手机
 公司对公账户周一开好
 信用卡账单日是 15 号
-水电费账号在单子上 
+水电费账号在单子上
 淘宝账号 tb123456789
 客户编号 88001~23456789
 支付宝交易号 20240~51522001412345678901234
@@ -254,7 +257,7 @@ Wi-Fi 密码贴墙上了
 password: string
 密码：xxxxxx
 密码：<your password>
-密码：******
+密码：●●●●●●
 默认密码 admin
 PIN 14 是地
 会议号 123 456 789
@@ -286,3 +289,14 @@ GPS 信号差
 @pytest.mark.parametrize("text", SENTENCES)
 def test_an_everyday_sentence_passes(text: str) -> None:
     assert find_sensitive(text) == ()
+
+
+def test_no_checksum_module_is_loaded_for_a_number_nobody_calls_an_identity() -> None:
+    code = (
+        "import sys\n"
+        "from mnemic.longterm.sensitive import find_sensitive\n"
+        "find_sensitive('订单号 202405201234567890，客户电话 13800138000，预算 12345678 元')\n"
+        "assert not [name for name in sys.modules if name.startswith('stdnum')]\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from mnemic.evaluation.sensitive import is_sensitive_row, score
 
 CARD = "4" + "1" * 15
 
 
 def test_a_chinese_set_counts_by_category_and_by_what_clean_rows_are_near() -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {
             "text": "卡号" + CARD,
             "label": "sensitive",

@@ -92,7 +92,7 @@ My laptop password is my dog's name followed by 1987
 The wifi password is all lowercase: bluegiraffe22
 the pin is four four one nine
 Gate code is star 4471 pound
-login is ops / Walnut_Kayak-58
+login is deploy / Hazel_Canoe61
 credentials are anna:Juniper_42x
 The answer to my security question is Springfield Elementary
 Set the alarm to 5520 before you leave, that's the code
@@ -136,7 +136,7 @@ wifi 密码贴在冰箱上
 密码保存在 KeePass 里
 密码哈希用 argon2id
 密码字段类型 varchar(60)
-password 字段不能为空
+password 这一栏不能留空
 PIN 码连错三次会锁卡
 密码是必填项
 密码为空时提示“请输入密码”
@@ -161,8 +161,8 @@ PIN 码连错三次会锁卡
 邀请码每人三个
 安全问题很重要
 密保问题要设三个
-redis-cli -h cache01 -a $REDIS_PASS ping
-mysql -u root -p
+redis-cli -h r2.internal -a $REDIS_PASS info
+mysql -u app -p orders
 docker login -u ci --password-stdin
 tar -a -cf backup-2024.tar src
 7z x -p"$ARCHIVE_PASS" backup.7z
@@ -170,7 +170,7 @@ unzip -P <password> docs.zip
 """.strip().splitlines()
 
 CLEAN_EN = """
-The password must have 12 characters and one symbol
+A password needs twelve letters and a symbol
 I changed my password yesterday
 My password manager is great
 What's the wifi password?

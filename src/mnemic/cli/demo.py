@@ -68,11 +68,16 @@ async def demo(common: Common) -> int:
 def _service(common: Common, scratch: Path) -> MemoryService:
     from mnemic.service import MemoryService
 
-    settings = common.settings()
-    if settings.data_dir is not None or settings.database_url is not None:
-        return MemoryService.open(settings=settings)
-    key_file = scratch / "key" / "demo.key"
-    return MemoryService.open(scratch / "data", key_file=key_file, settings=settings)
+    if common.data_dir is not None or common.database_url is not None:
+        return common.open()
+    # what the environment names is somebody's real memory: only an option brings the sample there
+    scratch_only = {
+        "database_url": None,
+        "migration_url": None,
+        "data_dir": scratch / "data",
+        "key_file": scratch / "key" / "demo.key",
+    }
+    return MemoryService.open(settings=common.settings().model_copy(update=scratch_only))
 
 
 async def _listen(

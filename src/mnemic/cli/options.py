@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import getpass
 import inspect
+import os
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
@@ -46,7 +47,12 @@ class Common:
     @property
     def actor(self) -> Actor:
         """Who is asking: --user, MNEMIC_USER, else the login name."""
-        return Actor(self.user or _login(), self.project, self.session, purpose="cli")
+        return Actor(
+            self.user or os.environ.get("MNEMIC_USER") or _login(),
+            self.project,
+            self.session,
+            purpose="cli",
+        )
 
     def settings(self) -> Settings:
         """The environment with the options over it."""
@@ -72,21 +78,17 @@ Command = Callable[..., Coroutine[Any, Any, int]]
 _SHARED: dict[str, Any] = {
     "user": Annotated[
         str | None,
-        typer.Option(help="Whose memory; else the login name.", envvar="MNEMIC_USER"),
+        typer.Option(help="Whose memory; else MNEMIC_USER, else the login name."),
     ],
     "project": Annotated[str | None, typer.Option(help="The project at hand.")],
     "session": Annotated[str | None, typer.Option(help="The session at hand.")],
     "data_dir": Annotated[
         Path | None,
-        typer.Option(help="Where the embedded database lies.", envvar="MNEMIC_DATA_DIR"),
+        typer.Option(help="Where the embedded database lies; else MNEMIC_DATA_DIR."),
     ],
     "database_url": Annotated[
         str | None,
-        typer.Option(
-            help="A PostgreSQL in place of the embedded one.",
-            envvar="MNEMIC_DATABASE_URL",
-            show_envvar=True,
-        ),
+        typer.Option(help="A PostgreSQL in place of the embedded one; else MNEMIC_DATABASE_URL."),
     ],
     "json": Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout.")],
 }

@@ -64,7 +64,7 @@ def _refuses() -> re.Pattern[str]:
 def _no() -> re.Pattern[str]:
     return re.compile(
         r"\W*(?:(?:oh|ah|um|well|actually),? )?(?:no|nope|nah|wrong|not quite|not really|not any ?more|not (?P<not>[\w' ]{2,30}?)(?=[,;:]))\b[\s,.!;:—-]*"
-        r"|\W*(?:不是(?:的|啦|啊|哦)?|不对|不|错了|没有|不不不?|哪有|早就不是了)[\s，,。！!、：:]+",
+        r"|\W*(?:不是(?:的|啦|啊|哦)?|不对|不|错了|没有|不不不?|哪有|早就?不(?:是|在|住|做)?了|已经不(?:是|在|住|做)?了)[\s，,。！!、：:]+",
         re.IGNORECASE,
     )
 
@@ -205,7 +205,7 @@ def _first_person(question: str) -> str | None:
     else:
         asked = _asks_user().match(question)
         if asked is None:
-            return None
+            return _turned_thing(question)
         verb = asked["verb"].casefold()
         said = f"you {'' if verb == 'do' else verb + ' '}{asked['rest'].strip()}"
     if re.match(
@@ -215,6 +215,18 @@ def _first_person(question: str) -> str | None:
     if " or " in said:
         return None
     return _turned(said)
+
+
+def _turned_thing(question: str) -> str | None:
+    """Return "My flight is on Monday" for "Is your flight on Monday"."""
+    asked = re.match(
+        r"(?:so |and )?(?P<verb>is|are) (?P<what>your [\w' -]{2,30}?) (?P<rest>(?:still |now )?(?:on|in|at|from|an?|the|called|named)\b.{2,60})$",
+        question,
+        re.IGNORECASE,
+    )
+    if asked is None or " or " in question:
+        return None
+    return _turned(f"{asked['what']} {asked['verb'].casefold()} {asked['rest']}")
 
 
 def _turned(said: str) -> str:

@@ -41,6 +41,7 @@ ROLE = _any(
     "radiographer|radiologist|anaesthetist|cardiologist|neurologist|paediatrician|pediatrician|dermatologist|oncologist|physiotherapist|nutritionist|dietitian|bus driver|cabbie|"
     "streamer|youtuber|podcaster|blogger|influencer|gamer|collector|birdwatcher|taurus|aries|gemini|leo|virgo|libra|scorpio|sagittarius|capricorn|aquarius|pisces|"
     "generalist|principal|headteacher|dean|priest|pastor|nun|monk|rabbi|imam|undertaker|zookeeper|lead|tech lead|team lead|colorist|stylist|videographer|game designer|wheelchair user|"
+    "\\w+woman|\\w{3,}(?<!hu)(?<!ger)man|\\w+maker|\\w+keeper|\\w+ologist|\\w+wright|\\w+smith|\\w+monger|\\w+grapher|\\w+ician|\\w+worker|\\w+blower|\\w+tuner|\\w+setter|\\w+layer|\\w+sitter|\\w+walker|\\w+cutter|\\w+binder|\\w+master|\\w+herd|"
     "executive assistant|carer|caregiver|nanny|au pair|babysitter|merchant|shopkeeper|grocer|retailer|wholesaler|importer|exporter|operator|dispatcher|logistician|hacker|maintainer|contributor"
 )
 LIKE = _any(

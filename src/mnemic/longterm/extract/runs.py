@@ -22,7 +22,7 @@ def continues(view: str, start: int, end: int, before: str, rule: Rule, language
     """
     if language.request_head.match(view, start, end):
         return False
-    if not rule.wish and rule.name != "remember" and language.aside.match(view, start, end):
+    if rule.name not in _JOINED and not rule.wish and language.aside.match(view, start, end):
         return False
     whole = language.drops or rule.memory_type in _WHOLE or before in ":："
     if rule.name in ("remember", "news") or (rule.rest and whole):

@@ -86,7 +86,7 @@ def _clause_end() -> re.Pattern[str]:
     )
     return re.compile(
         r"[,，](?!\d)|[:：](?!\d)(?!//)|[—–]+|\s-+\s|\s*[()（）]\s*"
-        rf"|\s(?=(?:and|but|so|because|though|although|plus)\s+(?:{subject})(?=[\s'])(?!\s*$))"
+        rf"|\s(?=(?:and|but|so|because|though|although|plus)\s+(?:{subject})(?=[\s'])(?!\s*$))(?!and I (?:are|were)\b)"
         rf"|\s(?=(?:and|but)\s+{verb}\s+\S)"
         rf"|(?<=[{HAN}])\s+(?=[{HAN}])|(?<=[{HAN}])(?=(?:但是|不过|所以|而且|因此)[{HAN}])",
         re.IGNORECASE,

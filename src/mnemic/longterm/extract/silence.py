@@ -54,6 +54,7 @@ def _rest() -> tuple[re.Pattern[str], ...]:
             r"\b(?:somebody|someone|he|she|they|a (?:user|guy|woman|man|stranger|reader|commenter)|people|the (?:author|speaker|poster|op|commenter|narrator|quote)|reviewers?)\b (?:\w+ ){0,3}?(?:commented|wrote|writes|says|said|posted|replied|asked|tweeted|texted|claims|claimed)\b[^.:?!\n]{0,20}:",
             r"\b(?:imitate|mimic|copy|match|repeat|recite|continue|follow|quote)\b[^.:?!\n]{0,30}\b(?:tone|style|voice|sentence|phrase|pattern|words|after me|this)\b[^.:?!\n]{0,20}[:：\n]",
             r"(?:有人|网友|某人|网上|博主|楼主|作者|读者|他|她|群里|评论区|弹幕)[^。？?\n，：:]{0,10}(?:写|说|发|留言|评论|问|回复|回)(?:了|道|着|的是)?(?:一?句|一?条|这样)?[：:]",
+            r"\b(?:turn|make|change|convert|rewrite|put|negate|shorten|expand|transform)\b (?:this|that|the following|these|it)\b[^.:?!\n]{0,40}[:：\n]",
             rf"\b{_EN_WEAK}\b[^.:?!\n]{{0,60}}\b{_EN_TEXT}\b[^.:?!\n]{{0,60}}[:：\n]",
             rf"\b(?:here'?s?(?: is| are)?|below is|this is|the following(?: is)?|attached is)\b[^.:?!\n]{{0,50}}\b{_EN_TEXT}\b[^.:?!\n]{{0,60}}[:：\n]",
             rf"\b(?:this|the|that|a|his|her|their|my|one|an) (?:\w+ ){{0,2}}(?:{_EN_TEXT}|readme|comment|website|web ?site|web ?page|bot|site|wall|screenshot|sign|note|book|novel|song|character|narrator|hero(?:ine)?|protagonist|contract|label|issue|ticket|docs?|pdf)s?\b[^.:?!\n]{{0,40}}\b(?:says?|said|reads?|states?|goes|tells?|wrote|writes|contains?|has)\b[^.:?!\n]{{0,20}}[:：,]",

@@ -15,6 +15,7 @@ from mnemic.longterm.extract.silence import HIDDEN, is_command, is_joke, readabl
 LONGEST_RUN = 320
 LOOKED_AT = 240
 _PLANNED = frozenset({"context", "decision"})
+_INTRODUCES = frozenset({"name", "nickname", "person", "identity", "people"})
 _PERSONAL = frozenset({"nickname", "remember"})
 _ANYTHING = re.compile("")
 
@@ -93,6 +94,7 @@ class _Reading:
         self.person = person
         self.subject = ""
         self.opening = True
+        self.introduced = False
         self.explicit = explicit
 
     def statements(self) -> list[Statement]:
@@ -111,6 +113,7 @@ class _Reading:
             muted = self.hearing.muted(index)
             self.opening = self.hearing.opens(index)
             found = None if muted else self._statement(clause)
+            self.introduced = found is not None and found.rule.name in _INTRODUCES
             longer = None if muted or run is None else self._longer(run, clause, found)
             if longer is not None:
                 run = longer
@@ -195,6 +198,8 @@ class _Reading:
         if left_out.lastgroup is None:
             joined = self.view[: clause.start].rstrip().endswith(("and", "but"))
             return (subject + " ",) if joined else ("",)
+        if not self.introduced:
+            return ("",)
         return (subject + (language.i_am if subject.casefold() == "i" else " is "),)
 
     def _note_subject(self, spoken: str) -> bool:

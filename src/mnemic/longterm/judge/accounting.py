@@ -172,13 +172,16 @@ def _replaced(case: Case, single: frozenset[str]) -> Judgement | None:
     if "lead" in single and not {"states"} & case.first.flags & case.second.flags:
         return different("adds_up", sure=False)
     head = bool(heads(case.diff.shared)) or (case.first.subject != "me" and bool(case.diff.shared))
-    if _values(one) > 1 and _values(two) > 1 and len(single) < 1:
+    if _values(one) > 1 and _values(two) > 1:
         return None
     if case.same_kind and (single or head):
         return newer("value_changed")
     if case.quotes_differ and case.anchors:
         return newer("quoted_value_changed", sure=False)
     if ("have" in case.first.keys) != ("have" in case.second.keys):
+        return None
+    stated = case.first.flags ^ case.second.flags
+    if _looks(one) != _looks(two) or ("states" in stated and not case.second.is_han and not single):
         return None
     if _values(one) > 1 or _values(two) > 1 or (aspects(one) and aspects(two)):
         return None
@@ -187,6 +190,11 @@ def _replaced(case: Case, single: frozenset[str]) -> Judgement | None:
     if (head and not extra and not unlike) or single & (_CHOSEN | {"called"}):
         return newer("value_changed", sure=False)
     return None
+
+
+def _looks(tokens: tuple[Token, ...]) -> bool:
+    """Whether words describe (black, cheap) rather than name."""
+    return any(token.section in ("colour", "axis") for token in tokens)
 
 
 def _values(tokens: tuple[Token, ...]) -> int:

@@ -23,7 +23,7 @@ _SLOTS = (
     frozenset({"work", "employed", "student", "retired"}),
     *(
         frozenset({state})
-        for state in ( "veg", "ill", "pregnant", "leave_time", "hospital", "abroad")
+        for state in ("veg", "ill", "pregnant", "leave_time", "hospital", "abroad")
     ),
 )
 
@@ -51,7 +51,11 @@ class Case:
     @property
     def anchors(self) -> frozenset[str]:
         """Shared concepts that say what both texts are about."""
-        return frozenset(t.key for t in self.diff.shared) - word_set("generic") - word_set("unnumbered")
+        return (
+            frozenset(t.key for t in self.diff.shared)
+            - word_set("generic")
+            - word_set("unnumbered")
+        )
 
     @property
     def other_head(self) -> bool:
@@ -99,8 +103,7 @@ def aspects(tokens: Iterable[Token]) -> frozenset[str]:
 
 
 def _states(reading: Reading) -> frozenset[str]:
-    acting = any(t.section == "additive" and t.key != "teach" for t in reading.tokens)
-    states = {"work"} if any(_is_job(t) for t in reading.tokens) and not acting else set[str]()
+    states = {"work"} if _has_job(reading) else set[str]()
     if reading.keys & word_set("school_stages"):
         states.add("school_stage")
     moved = any(t.section == "transport" or t.key in _RIDES for t in reading.tokens)
@@ -109,8 +112,11 @@ def _states(reading: Reading) -> frozenset[str]:
     return reading.keys | states
 
 
-def _is_job(token: Token) -> bool:
-    return token.section == "job" or token.key == "teach"
+def _has_job(reading: Reading) -> bool:
+    """Whether a job is held: I'm a nurse, I teach at a college (not: we hired a nurse)."""
+    sections = {t.section for t in reading.tokens if t.key != "teach"}
+    teaches = "teach" in reading.keys and "workplace" in sections
+    return teaches or ("job" in sections and "additive" not in sections)
 
 
 def case_of(first: str, second: str, similarity: float | None) -> Case:

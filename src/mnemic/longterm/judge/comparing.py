@@ -138,7 +138,9 @@ def _same_word(first: Token, second: Token, named: bool) -> bool:
         if not (one.isalpha() and two.isalpha()):
             return False
         long_enough = len(one) >= 5 and len(two) >= 5
-        return (long_enough and _near(one, two)) or _DOUBLED.sub(r"\1", one) == _DOUBLED.sub(r"\1", two)
+        return (long_enough and _near(one, two)) or _DOUBLED.sub(r"\1", one) == _DOUBLED.sub(
+            r"\1", two
+        )
     short, long = sorted((one, two), key=len)
     if len(short) < 2 or len(long) != len(short) + 1:
         return False
@@ -239,7 +241,9 @@ def _measured(first: Mark, second: Mark) -> bool:
 def _same_item(first: Mark, second: Mark) -> bool:
     """Whether one numbered thing goes by two nouns or by its number alone: bus 12, 12路."""
     either = first.is_item or second.is_item
-    return either and {first.kind, second.kind} <= {"item", "number"} and first.value == second.value
+    return (
+        either and {first.kind, second.kind} <= {"item", "number"} and first.value == second.value
+    )
 
 
 def _comparable(first: Mark, second: Mark) -> bool:

@@ -46,7 +46,9 @@ def other_person(case: Case) -> Judgement | None:
     both = case.first.people == case.second.people and len(case.first.people) > 1
     rest = (*case.diff.left_first, *case.diff.left_second)
     if both and not case.diff.clashes and all(token.section == "person" for token in rest):
-        told = "me" not in case.first.people and not (case.diff.extra_first or case.diff.extra_second)
+        told = "me" not in case.first.people and not (
+            case.diff.extra_first or case.diff.extra_second
+        )
         return same("same_content", False) if told else newer("order_turned", sure=False)
     return different("other_person")
 
@@ -79,7 +81,8 @@ def _is_value(case: Case, token: Token, rival: Token) -> bool:
     """Whether a setting is all that differs and is what the texts state: it moved."""
     sizes = len(case.diff.left_first), len(case.diff.left_second), len(case.diff.clashes)
     stated = token.tail and rival.tail and token.section != "env"
-    return sizes == (1, 1, 0) and (case.changed or stated)
+    moved = case.changed and token.tail and rival.tail and token.section == "platform"
+    return moved or (sizes == (1, 1, 0) and (case.changed or stated))
 
 
 def other_direction(case: Case) -> Judgement | None:

@@ -18,7 +18,10 @@ _NO_VERB = 1_000_000
 _SIMPLE = r"(?<!have )(?<!has )(?<!'ve )\b"
 _TENSES = {
     "finished": re.compile(r"[^\W\d_a-z]完(?![全成整美善工毕])|\bfinished \w+ing\b"),
-    "end": re.compile(r"不(?!了|得|错|过|止|少|多|同|见|住|起|下|到|好)[^\W\d_a-z]{1,3}了(?=[,，。；;！!]|$)"),
+    "end": re.compile(
+        r"\b(?:got|took|had) (?:my|the|our) [\w -]{2,20} (?:off|out|removed)(?=[.,;!]|$)|"
+        r"不(?!了|得|错|过|止|少|多|同|见|住|起|下|到|好)[^\W\d_a-z]{1,3}了(?=[,，。；;！!]|$)"
+    ),
     "past": re.compile(_SIMPLE + r"(?:worked|lived|studied)\b"),
     "was": re.compile(_SIMPLE + r"(?:had|worked|lived|studied|(?:was|were) an?)\b"),
     "ongoing": re.compile(r"(?:\b(?:am|are|is)|'re|'m) \w+ing\b|正在"),

@@ -23,27 +23,32 @@ _ENGLISH = re.compile(
 _HAN = re.compile(r"(?P<run>[㐀-鿿]{1,6}?)(?P<label>编号为?|序号|代号|号码|号|第)?[ #]?$")
 _AFTER = re.compile(r"(?P<mark>号)?(?P<run>[㐀-鿿]{0,3})")
 _NOT_NOUNS = frozenset({"particle", "flag", "me", "axis", "period", "part", "season"})
-_VERSIONED = frozenset(
-    "plang editor database queue os framework testtool cloud ci vcs pkgtool proxy".split()
-)
+_VERSIONED = frozenset({"plang", "editor", "database", "queue", "os", "framework", "testtool"})
+_VERSIONED |= {"cloud", "ci", "vcs", "pkgtool", "proxy"}
 _USERS = frozenset({"user", "users", "用户"})
+_HEADING = re.compile(r"[^\d.,;:!?。，；\n]*$")
+_NOUN_ENDS = ("tion", "sion", "ment", "ence", "ance", "ness", "ity", "ship", "ism", "ist")
+_ENDS = frozenset(
+    "是在为到成有于至过约超共了的得和与及或从比每满达不个只仅才就都还再又也另近这那着给"
+)
 _MEASURES = "条个种件项章节名位台本张只次回部集期轮批组班届页"
 
 
-_HEADING = re.compile(r"[^\d.,;:!?。，；\n]*$")
-_NOUN_ENDS = ("tion", "sion", "ment", "ence", "ance", "ness", "ity", "ship", "ism", "ist")
-
-
 def name_before(text: str, start: int, end: int) -> str | None:
-    """Return the noun right before ``start`` that the number up to ``end`` names, None when it measures."""
+    """Return the noun before ``start`` that the number up to ``end`` names, None if it measures."""
     near = text[max(0, start - _REACH) : start]
-    if text.startswith(":", end) and not text[end + 1 : end + 2].isdigit():
-        if start and _HEADING.match(text, 0, start):
-            # "Preference 10: dark mode" has a heading, whatever its word means elsewhere.
-            return re.split(r"[ #_-]", near.strip(" #_-"))[-1]
+    if _is_heading(text, start, end):
+        # "Preference 10: dark mode" has a heading, whatever its word means elsewhere.
+        return re.split(r"[ #_-]", near.strip(" #_-"))[-1]
     if near.endswith("#"):
         return _english(near) or ""
     return _chinese(near) if re.search(r"[㐀-鿿][ #]?$", near) else _english(near)
+
+
+def _is_heading(text: str, start: int, end: int) -> bool:
+    """Whether a text starts with a numbered heading and a colon that belongs to no clock time."""
+    colon = text.startswith(":", end) and not text[end + 1 : end + 2].isdigit()
+    return colon and start > 0 and _HEADING.match(text, 0, start) is not None
 
 
 def name_after(text: str, end: int, *, ordinal: bool) -> str | None:
@@ -54,7 +59,7 @@ def name_after(text: str, end: int, *, ordinal: bool) -> str | None:
     match = _AFTER.match(text, end)
     if match is None or not (match["mark"] or ordinal):
         return None
-    run = match["run"]
+    run = match["run"].rstrip("了的是在吧呢")
     if ordinal and len(run) > 1 and run[0] in _MEASURES:
         run = run[1:]
     return _concept_han(run[:2], _forms(run, from_start=True))
@@ -132,9 +137,6 @@ def _chinese(near: str) -> str | None:
     if run[-1] in word_set("value_ends_zh") or (entry is None and run[-1] in _ENDS):
         return None
     return _concept_han(run[-2:], forms)
-
-
-_ENDS = frozenset("是在为到成有于至过约超共了的得和与及或从比每满达不个只仅才就都还再又也另近这那着给")
 
 
 def _forms(run: str, *, from_start: bool) -> tuple[str, ...]:

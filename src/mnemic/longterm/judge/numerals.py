@@ -82,12 +82,17 @@ _ENGLISH_RUN = re.compile(
 
 
 _RANK_WORDS = {"third": 3, "fifth": 5, "eighth": 8, "ninth": 9, "twelfth": 12}
-_RANK_WORDS |= {f"{word}th": i for i, word in enumerate(_SMALL) if i not in (0, 1, 2, 3, 5, 8, 9, 12)}
+_RANK_WORDS |= {
+    f"{word}th": i for i, word in enumerate(_SMALL) if i not in (0, 1, 2, 3, 5, 8, 9, 12)
+}
 _RANK_WORDS |= {f"{word[:-1]}ieth": 10 * i for i, word in enumerate(_TENS, start=2)}
 _UNITS = {"first": 1, "second": 2} | {w: i for w, i in _RANK_WORDS.items() if i < 10}
 # "two thirds", "a fifth of" are shares, not places in a row.
 _RANKS = re.compile(
-    r"(?<!\ba )(?<!\bone )\b(?:(?P<ten>{tens})[ -](?P<unit>{units})|(?P<word>{words}))\b(?! of (?!{months}))".format(
+    (
+        r"(?<!\ba )(?<!\bone )\b(?:(?P<ten>{tens})[ -](?P<unit>{units})|(?P<word>{words}))\b"
+        r"(?! of (?!{months}))"
+    ).format(
         tens="|".join(_TENS),
         units="|".join(_UNITS),
         words="|".join(sorted(_RANK_WORDS, key=len, reverse=True)),
@@ -151,7 +156,7 @@ def _written(match: re.Match[str], text: str) -> str | None:
     # 三十五 is a number wherever it stands; 三 alone needs something that is counted.
     composed = len(run) > 1 and any(char in _SCALES or char in "万亿" for char in run)
     digits = len(run) > 1 and all(char in _DIGITS for char in run)
-    if not (before or counted or composed or digits):
+    if not (before or run in "俩仨" or counted or composed or digits):
         return None
     shown = str(value)
     if decimals:

@@ -59,7 +59,8 @@ def _units() -> tuple[re.Pattern[str], dict[str, tuple[str, float]]]:
         table |= {name: (kind, float(factor)) for name in names.split()}
     names = _either(table)
     return re.compile(
-        rf"(?!{_either(word_set('glued_zh'))})(?P<more>个半|半)?个?[ -]?(?P<unit>{names})(?P<rest>半)?(?![a-z]|(?<=年)[级代轻])"
+        rf"(?!{_either(word_set('glued_zh'))})(?P<more>个半|半)?个?[ -]?(?P<unit>{names})"
+        r"(?P<rest>半)?(?![a-z]|(?<=年)[级代轻])"
     ), table
 
 

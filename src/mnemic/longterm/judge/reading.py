@@ -80,7 +80,9 @@ def read(text: str) -> Reading:
         people_in(words),
         flags_of(words, digits),
         pivot,
-        tuple(w.start for w in words if (w.stop and w.text != "、") or w.text in word_set("joints")),
+        tuple(
+            w.start for w in words if (w.stop and w.text != "、") or w.text in word_set("joints")
+        ),
         _quotes(digits),
     )
 

@@ -11,6 +11,7 @@ from mnemic.longterm.judge.labels import Judgement, different, newer
 from mnemic.longterm.judge.lexicon import lexicon
 from mnemic.longterm.judge.marks import Mark
 from mnemic.longterm.judge.reading import Reading
+from mnemic.longterm.judge.resources import word_set
 from mnemic.longterm.judge.tokens import Token
 
 __all__ = [
@@ -121,7 +122,7 @@ def _describing(case: Case) -> bool:
     """Whether what is turned round tells two things apart: the big room, the small room."""
     turned = [t for t in (*case.first.tokens, *case.second.tokens) if t.key in case.diff.flipped]
     parts = case.left or bool(case.diff.clashes)
-    return parts and all(t.section == "axis" and not t.tail for t in turned)
+    return parts and all(t.key in word_set("attributive") and not t.tail for t in turned)
 
 
 def _one_denied(case: Case) -> Judgement:
@@ -172,13 +173,20 @@ def slot_filled(case: Case) -> Judgement | None:
         return newer("slot_changed")
     if not case.left:
         return None
-    described = heads(case.diff.left_first) or heads(case.diff.left_second)
-    if described and case.slot != _STAGES and "now" not in case.second.flags:
+    if _described(case) and "now" not in case.second.flags:
         return different("other_subject", sure=False)
     one, two = (aspects(side) - case.slot for side in (case.diff.left_first, case.diff.left_second))
     if one and two and not one & two and "now" not in case.second.flags:
         return different("other_attribute", sure=False)
     return newer("slot_changed", sure=False)
+
+
+def _described(case: Case) -> bool:
+    """Whether a word before the verb tells of which home or school the text speaks."""
+    left = (*case.diff.left_first, *case.diff.left_second)
+    if case.slot == _STAGES:
+        return len(left) > 2 or any(not token.known for token in left)
+    return any(token.key not in word_set("unnumbered") for token in heads(left))
 
 
 def _is_named_by(case: Case, pair: tuple[Mark, Mark]) -> bool:
@@ -195,7 +203,11 @@ def amount_changed(case: Case) -> Judgement | None:
     if len(kinds) == 2 and not case.changed:
         return different("other_event", sure=False)
     differing = len(case.diff.clashes) > 1 or case.left
-    if differing and not case.changed and any(_is_named_by(case, pair) for pair in case.diff.clashes):
+    if (
+        differing
+        and not case.changed
+        and any(_is_named_by(case, pair) for pair in case.diff.clashes)
+    ):
         return different("other_event", sure=False)
     if not case.anchors and (case.diff.left_first or case.diff.left_second):
         return different("other_statement", sure=False)

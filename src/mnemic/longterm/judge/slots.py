@@ -1,7 +1,7 @@
 """Which attributes that have one value at a time does a text fill, and whose?
 
-"I work at Northwind" and 我跳槽到云帆了 share hardly a word, yet both fill user/employer: equal keys tell that
-two texts are worth judging however little they resemble each other.
+"I work at Northwind" and 我跳槽到云帆了 share hardly a word, yet both fill user/employer: equal keys
+tell that two texts are worth judging however little they resemble each other.
 """
 
 from __future__ import annotations
@@ -53,26 +53,27 @@ _PERSONAL = {
     "sight": ("eyesight",),
     "timezone": ("time zone",),
 }
-_ROLES = frozenset(
-    "boss landlord mentor partner wife husband girlfriend boyfriend doctor_person teacher".split()
-)
+_ROLES = frozenset({"boss", "landlord", "mentor", "partner", "wife", "husband", "girlfriend"})
+_ROLES |= {"boyfriend", "doctor_person", "teacher"}
 _UNNAMED = frozenset({"he", "she", "they"})
 _OWNED = {"mobile": "phone", "ios": "phone", "laptop": "laptop", "car": "car", "drive": "car"}
 _OWNED |= {"computer": "computer", "camera": "camera", "motorbike": "motorbike"}
 _MEASURED = {"listen": "port", "version": "version", "budget": "budget", "timeout": "timeout"}
 _MEASURED |= {key: key for key in ("retry", "cost", "memory", "disk", "interval", "index", "cpu")}
 _MEASURED |= {"temperature_thing": "temperature", "brightness": "brightness", "cache": "cache"}
-_STACK = frozenset(
-    "database queue framework testtool cloud ci vcs pkgtool proxy os license plang".split()
-)
-_THINGS = frozenset({"", "animal", "leisure", "noun", "room", "device", "env", "side", "platform", "workplace", "dish"})
+_STACK = frozenset({"database", "queue", "framework", "testtool", "cloud", "ci", "vcs", "pkgtool"})
+_STACK |= {"proxy", "os", "license", "plang"}
+_THINGS = frozenset({"", "animal", "leisure", "noun", "room", "device", "env", "side", "platform"})
+_THINGS |= {"workplace", "dish"}
 _EVENTS = frozenset({"meet", "deploy", "test", "review", "start", "leave_at", "arrive", "end_at"})
 _TEMPORAL = frozenset({"date", "weekday", "time"})
 _PLACES = frozenset({"city", "spot", "workplace", ""})
 
 
 _VERSIONED = re.compile(r"\bversion \d|\bv\d", re.I)
-_KIND_WORDS = frozenset({"ci", "database_thing", "queue_thing", "system", "tool", "framework", "team"})
+_KIND_WORDS = frozenset(
+    {"ci", "database_thing", "queue_thing", "system", "tool", "framework", "team"}
+)
 
 
 def slots(text: str) -> frozenset[str]:
@@ -166,7 +167,7 @@ def _owned(reading: Reading) -> Iterator[str]:
     keys = reading.keys
     using = keys & {"choose", "drive"} or reading.flags & {"states", "change"}
     many = any(lists.tagged(key, "many") for key in keys - {"buy"})
-    coloured = any(t.section == "colour" or t.section == "axis" for t in reading.tokens)
+    coloured = any(t.section in ("colour", "axis") and t.key != "old" for t in reading.tokens)
     if using and not many and not coloured:
         yield from (_OWNED[key] for key in sorted(keys & _OWNED.keys()))
 

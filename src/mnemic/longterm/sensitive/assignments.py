@@ -24,8 +24,9 @@ _TAIL = (
 )
 _ASSIGN = (
     r"(?P<q>[\"'`\])]{0,3})\s{0,3}"
-    r"(?P<op>:{0,3}[=＝]>?|\?=|:|->|=>|,(?=\s?[\"'])|是|为|[改换设]成了?|设为|设置为|\bis\b|\bare\b|\bwas\b|"
-    r"(?<=[钥证据牌匙])\s?(?=[!-~]{16})|(?<=[token])\s(?=\S{20}))"
+    r"(?P<op>:{0,3}[=＝]>?|\?=|:|->|=>|,(?=\s?[\"'])|是|为|[改换设]成了?|设为|设置为|\bis\b|"
+    r"\bare\b|\bwas\b|"
+    r"(?<=[钥证据牌匙])\s?(?=[!-~]{16})|(?<=[tokeny])\s(?=\S{20}))"
     r"[\s]{0,4}(?:bearer |basic )?(?P<open>[\"'`]?)"
 )
 _VALUE = r"(?P<value>[^\s\"'`,;<>(){}\[\]，。；、！？）】|\u4e00-\u9fff]{4,400})"
@@ -42,7 +43,8 @@ _KEY = re.compile(
     rf"{_TAIL}{_ASSIGN}{_VALUE}",
 )
 _TOKEN = re.compile(
-    r"(?P<name>tokens?|令牌|jwt|session_?id|sessid|jsessionid|phpsessid|connect\.sid|cookie|\bsid|"
+    r"(?P<name>tokens?|令牌|jwt|session_?id|sessid|sessdata|web_session|send ?key|bduss|p_skey|"
+    r"pt_key|ticket|jsessionid|phpsessid|connect\.sid|cookie|\bsid|"
     r"authorization|x-auth|bearer|(?:snyk|sonar|sumo|hubspot|okta|heroku|meraki|jira|slack|stripe|notion)"
     r"[a-z_.]{0,20}(?:key|login|id))"
     rf"{_TAIL}{_ASSIGN}{_VALUE}",
@@ -63,7 +65,8 @@ _HARMLESS_TAIL = re.compile(
 _UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$")
 _CODE = re.compile(r"[A-Za-z_][\w.]*(?:->[\w.]*)?$")
 _HINT = re.compile(
-    r"pass|pwd|\bpw\b|secret|token|key|credential|contraseña|session|sessid|cookie|\bsid|auth|jwt|bearer|"
+    r"pass|pwd|\bpw\b|secret|sessdata|skey|pt_key|bduss|ticket|token|key|credential|contraseña|"
+    r"session|sessid|cookie|\bsid|auth|jwt|bearer|"
     r"login|sumo|密码|口令|パスワード|キー|密钥|秘钥|私钥|凭证|凭据|令牌|授权码|(?<![a-z])[as]k[:=是 ]"
 )
 

@@ -99,7 +99,9 @@ def _chosen(value: str) -> bool:
 
 def _is_pair(match: re.Match[str]) -> bool:
     value = match["value"].rstrip(".,;:)\"'`")
-    plain = re.fullmatch(r"[a-z]+[-_.]?v?\d{1,3}|[\w-]+\.\w{1,5}|[\w.-]+/.*|//.*", value)
+    plain = re.fullmatch(
+        r"[a-z]+[-_.]?v?\d{1,3}|[\w-]+\.\w{1,5}|[\w.-]+/.*|//.*|[\w.-]+@v?\d[\w.]*", value
+    )
     if plain or re.search(r"[=(){}<>\[\]]|://", value):
         return False
     digit, letter = any(c.isdigit() for c in value), any(c.isalpha() for c in value)

@@ -43,9 +43,10 @@ _DOCUMENT = re.compile(
     r"(?:护照|護照|通行证|回乡证|台胞证|驾驶证|驾照|军官证|居留证|passport|"
     r"driv(?:er'?s?|ing) ?(?:licen[cs]e|permit)|green card|alien (?:registration )?number|voter id|"
     r"travel (?:document|passport)|führerschein(?:nummer)?|reisepass|passeport|pasaporte|여권|patente)"
-    r"(?:'s|s)?[ ]?(?:号码|号|证号|numbers?|nr|nummer|number is|no|#|n°)?[.]?"
+    r"(?:'s|s)?[ ]?(?:号码|号|证号|档案编?号|编号|numbers?|nr|nummer|number is|no|#|n°)?[.]?"
     r"(?:[ :：是为=#(]|is|was|就){0,6}"
-    r"([A-Za-z]{0,3}\d[A-Za-z0-9]{5,17}|\d{2,4}(?:-\d{2,6}){2,3}|[A-Za-z]\d{3}[A-Za-z]\d{4})"
+    r"([A-Za-z]{0,3}\d[A-Za-z0-9]{5,17}|[一-鿿]字第? ?\d{6,8}|\d{2,4}(?:-\d{2,6}){2,3}|"
+    r"[A-Za-z]\d{3}[A-Za-z]\d{4})"
     r"(?![A-Za-z0-9])",
     re.I,
 )  # fmt: skip

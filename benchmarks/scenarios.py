@@ -1,0 +1,226 @@
+"""What is measured, on which data, against which budget (DESIGN, budgets)?"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from random import Random
+from statistics import median
+from typing import Any
+
+from benchmarks import floor
+from benchmarks.data import Corpus, Question, nearby, sentence, tuple_of
+from benchmarks.measure import interleaved, rounds, throughput
+from benchmarks.ours import World
+from benchmarks.table import Line, bounded, within
+from mnemic.ids import new_id
+from mnemic.item_rows import seal_texts, search_columns
+from mnemic.longterm.draft import Draft
+from mnemic.model import Actor
+
+CLIENTS = 8
+
+
+async def search(world: World, corpus: Corpus, count: int = 300) -> list[Line]:
+    """One client, both arms and the vector arm alone, beside the floor."""
+    questions = world.prepare(list(corpus.questions(count)))
+    found = await interleaved(
+        {
+            "floor": lambda question: floor.nearest(world.owner, question),
+            "arm": world.vector_arm,
+            "ours": world.search,
+        },
+        questions,
+    )
+    base, arm, ours = found["floor"], found["arm"], found["ours"]
+    size = f"{corpus.items:,} items, {corpus.per_user:,} a user"
+    floor_p50, floor_p99 = f"{base.p50:.2f} ms", f"{base.p99:.2f} ms"
+    return [
+        within(f"search p50, {size}", f"{ours.p50:.2f} ms", floor_p50, ours.ratio(base), budget=8),
+        Line(f"search p99, {size}", f"{ours.p99:.2f} ms", floor_p99),
+        within(
+            f"vector arm alone p50, {size}",
+            f"{arm.p50:.2f} ms",
+            floor_p50,
+            arm.ratio(base),
+            budget=2,
+        ),
+        Line(f"vector arm alone p99, {size}", f"{arm.p99:.2f} ms", floor_p99),
+    ]
+
+
+async def exactness(world: World, corpus: Corpus, count: int = 50) -> list[Line]:
+    """Are the nearest the nearest, and the best of few the best of all?"""
+    questions = world.prepare(list(corpus.questions(count, seed=1)))
+    nearest = best = 0
+    for question in questions:
+        memories = corpus.memories(int(question.user.removeprefix(corpus.name)))
+        wanted = [
+            memories.texts[i] for i in floor.exact(memories.vectors, question.vector, floor.K)
+        ]
+        texts = await _texts(world, question.user)
+        nearest += [texts[i] for i in await world.vector_arm(question)] == wanted
+        everything = await world.search(question, k=100)
+        best += await world.search(question) == everything[: floor.K]
+    return [
+        bounded("vector arm equal to exact search", nearest / count, "of all", 1, least=True),
+        bounded("top 5 equal to the first 5 of 100", best / count, "of all", 1, least=True),
+    ]
+
+
+async def large_scope(world: World, corpus: Corpus, count: int = 60) -> list[Line]:
+    """One user with very many items."""
+    questions = world.prepare(list(corpus.questions(count, seed=2)))
+    found = await interleaved(
+        {"floor": lambda q: floor.nearest(world.owner, q), "ours": world.search},
+        questions,
+        warm=5,
+        block=5,
+    )
+    what = f"search p50 in one scope of {corpus.per_user:,}"
+    base = found["floor"]
+    line = bounded(what, found["ours"].p50, "ms", 25, floor=f"{base.p50:.2f} ms")
+    return [
+        Line(
+            line.what,
+            line.figure,
+            line.floor,
+            round(found["ours"].ratio(base), 2),
+            line.budget,
+            line.met,
+        )
+    ]
+
+
+async def growth(small: World, few: Corpus, large: World, many: Corpus, count: int = 300) -> Line:
+    """The same scope size in a table ten times as large."""
+    pairs = list(
+        zip(
+            small.prepare(list(few.questions(count, seed=3))),
+            large.prepare(list(many.questions(count, seed=3))),
+            strict=True,
+        )
+    )
+    found = await interleaved(
+        {
+            "small": lambda pair: small.search(pair[0]),
+            "large": lambda pair: large.search(pair[1]),
+        },
+        pairs,
+    )
+    return within(
+        f"search p50, {many.items:,} items beside {few.items:,}",
+        f"{found['large'].p50:.2f} ms",
+        f"{found['small'].p50:.2f} ms",
+        found["large"].ratio(found["small"]),
+        budget=1.3,
+    )
+
+
+async def clients(world: World, corpus: Corpus, count: int = 2_000) -> Line:
+    """Eight clients at once, as tasks of one process; the floor with as many connections."""
+    questions = world.prepare(list(corpus.questions(count, seed=4)))
+    conns = [await floor.connect(world.floor_url, world.settings.db_schema) for _ in range(CLIENTS)]
+
+    async def ours(share: Sequence[Question]) -> float:
+        return await throughput(world.search, share, CLIENTS)
+
+    async def base(share: Sequence[Question]) -> float:
+        idle = list(conns)
+
+        async def one(question: Question) -> None:
+            conn = idle.pop()
+            await floor.nearest(conn, question)
+            idle.append(conn)
+
+        return await throughput(one, share, CLIENTS)
+
+    found = await rounds({"ours": ours, "floor": base}, questions, 5)
+    for conn in conns:
+        await conn.close()
+    return bounded(
+        f"search, {CLIENTS} clients",
+        median(found["ours"]),
+        "/s",
+        600,
+        least=True,
+        floor=f"{median(found['floor']):,.0f} /s",
+    )
+
+
+async def writes(world: World, corpus: Corpus, count: int = 200) -> list[Line]:
+    """The whole gate one text at a time beside a bare INSERT, then in batches; same durability."""
+    drafts = _new_texts(world, corpus, count)
+    key = await _key(world)
+    outcomes: list[str] = []
+
+    async def ours(pair: tuple[str, str]) -> None:
+        verdict = await world.memory.add_explicit_memory(Actor(pair[0]), pair[1])
+        outcomes.append(verdict.outcome)
+
+    rows = iter([_row(world, key, user, text) for user, text in drafts for _ in range(2)])
+    found = await interleaved(
+        {"floor": lambda _: floor.insert(world.owner, next(rows)), "ours": ours}, drafts, warm=0
+    )
+    base, whole = found["floor"], found["ours"]
+    stored = sum(outcome in ("stored", "superseded") for outcome in outcomes)
+    return [
+        within(
+            f"add p50, one by one ({stored} of {count} stored)",
+            f"{whole.p50:.2f} ms",
+            f"{base.p50:.2f} ms",
+            whole.ratio(base),
+            budget=5,
+        ),
+        Line("add p99", f"{whole.p99:.2f} ms", f"{base.p99:.2f} ms"),
+        await _batches(world, corpus),
+    ]
+
+
+async def _batches(world: World, corpus: Corpus, batches: int = 5, size: int = 200) -> Line:
+    import time
+
+    rates = []
+    for number in range(batches):
+        drafts = [Draft(text) for _, text in _new_texts(world, corpus, size, seed=100 + number)]
+        start = time.perf_counter()
+        await world.memory.add_many(Actor(f"{corpus.name}{number}"), drafts)
+        rates.append(size / (time.perf_counter() - start))
+    return bounded("add_many", median(rates), "items/s", 1_000, least=True)
+
+
+def _new_texts(world: World, corpus: Corpus, count: int, seed: int = 0) -> list[tuple[str, str]]:
+    """Return (user, text) pairs that nobody has said; one in ten lies near to what its user said."""
+    rng = Random(f"add|{seed}")
+    found = []
+    for number in range(count):
+        memories = corpus.memories(rng.randrange(corpus.users))
+        text = sentence(rng, rng.randrange(16)) + f" ({seed}/{number})"
+        start = memories.vectors[rng.randrange(corpus.per_user)]
+        noise = 0.4 if number % 10 == 0 else 0.92
+        world.embedder.learn(text, tuple_of(nearby(start, rng.randrange(2**31), noise)))
+        found.append((memories.user, text))
+    return found
+
+
+async def _key(world: World) -> Any:
+    actor = Actor("floor")
+    async with world.deployment.database.transaction(actor) as tx:
+        return await world.deployment.keys.obtain(tx, actor)
+
+
+def _row(world: World, key: Any, user: str, text: str) -> tuple[object, ...]:
+    row_id, scope_key = new_id(), Actor(user).user_scope
+    sealed = seal_texts(key, scope_key, row_id, 1, content=text, reason=None, metadata={})
+    vector = world.embedder.known[text]
+    found_by = search_columns(key, text, vector, world.model.model_id)
+    return floor.bare_row(scope_key, user, row_id, sealed, found_by)
+
+
+async def _texts(world: World, user: str) -> dict[Any, str]:
+    cursor = await world.owner.execute(
+        "select id, content from floor_item where user_id = %s", (user,)
+    )
+    return {row[0]: row[1] for row in await cursor.fetchall()}
+
+
+Step = Callable[[], Awaitable[list[Line]]]
