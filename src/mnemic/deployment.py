@@ -25,9 +25,8 @@ from mnemic.keys import KeyProvider, KeyRing, check, deployment_id, establish
 from mnemic.settings import Settings
 from mnemic.storage.embedded import Joined, default_data_dir, join
 from mnemic.storage.failures import not_connected, translate
-from mnemic.storage.halfvec import register
 from mnemic.storage.migrate import CONNECT_TIMEOUT, connect_owner, migrate, pending
-from mnemic.storage.pool import Database
+from mnemic.storage.pool import Database, learn
 from mnemic.storage.statements import statements
 
 _SQL = statements("models")
@@ -212,7 +211,7 @@ async def _require_answer(conninfo: str) -> None:
     else:
         try:
             async with conn:
-                await register(conn)
+                await learn(conn)
         except psycopg.Error as error:
             raise translate(error) from error
         return

@@ -30,6 +30,8 @@ _AWAY = (
     errors.TooManyConnections,
 )
 
+_NOT_PREPARED = (errors.InvalidSqlStatementName, errors.DuplicatePreparedStatement)
+
 
 def translate(error: psycopg.Error) -> MnemicError:
     """Return the error to raise in place of ``error``."""
@@ -61,9 +63,24 @@ def translate(error: psycopg.Error) -> MnemicError:
         isinstance(error, psycopg.OperationalError) and error.sqlstate is None
     ):
         return StorageUnavailable("database_unreachable", NO_ANSWER)
+    if isinstance(error, _NOT_PREPARED):
+        return StorageError(
+            "database_error",
+            "A pooler lost a prepared statement between Mnemic and the database: set MNEMIC_PREPARE=off.",
+            sqlstate=error.sqlstate,
+        )
     state = error.sqlstate or "unknown"
     return StorageError(
         "database_error", f"The database refused the work (SQLSTATE {state}).", sqlstate=state
+    )
+
+
+def unusable(schema: str, login: str) -> ConfigurationError:
+    """Return the error to raise when pgvector is there, in a schema that this login may not use."""
+    return ConfigurationError(
+        "pgvector_missing",
+        f"The login {login} may not use the schema {schema}, where pgvector lies: let an administrator"
+        f" run GRANT USAGE ON SCHEMA {schema} TO {login}.",
     )
 
 

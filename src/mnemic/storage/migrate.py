@@ -18,7 +18,7 @@ import psycopg
 from psycopg import AsyncConnection, sql
 
 from mnemic.errors import ConfigurationError, StorageUnavailable
-from mnemic.storage.failures import not_connected, translate
+from mnemic.storage.failures import not_connected, translate, unusable
 
 MINIMUM_POSTGRES = 160000
 MINIMUM_PGVECTOR = (0, 8)
@@ -39,6 +39,15 @@ class Migration:
     @property
     def digest(self) -> str:
         return hashlib.sha256(self.sql.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where to migrate: our schema, the schema of pgvector's types, the login to grant rights to."""
+
+    schema: str
+    types: str
+    service_role: str
 
 
 @cache
@@ -81,9 +90,9 @@ async def migrate(conninfo: str, *, schema: str, service_role: str) -> list[int]
     conn = await connect_owner(conninfo)
     async with conn:
         try:
-            await _require_server(conn)
+            types = await _require_server(conn)
             await _require_role(conn, service_role)
-            return await _apply_all(conn, schema, service_role)
+            return await _apply_all(conn, _Place(schema, types, service_role))
         except psycopg.Error as error:
             raise translate(error) from error
 
@@ -114,13 +123,17 @@ def pending(applied: dict[int, str]) -> list[Migration]:
     return [migration for number, migration in sorted(known.items()) if number not in applied]
 
 
-async def _require_server(conn: AsyncConnection[tuple[object, ...]]) -> None:
+async def _require_server(conn: AsyncConnection[tuple[object, ...]]) -> str:
+    """Return the schema of pgvector, after checking that server and extension are new enough."""
     if conn.info.server_version < MINIMUM_POSTGRES:
         raise ConfigurationError(
             "postgres_too_old",
             f"PostgreSQL 16 or newer is needed; this server is {conn.info.server_version // 10000}.",
         )
-    query = "select extversion from pg_extension where extname = 'vector'"
+    query = """
+        select e.extversion, n.nspname, has_schema_privilege(n.oid, 'usage'), current_user
+        from pg_extension e join pg_namespace n on n.oid = e.extnamespace
+        where e.extname = 'vector'"""
     row = await (await conn.execute(query)).fetchone()
     if row is None:
         raise ConfigurationError(
@@ -133,6 +146,9 @@ async def _require_server(conn: AsyncConnection[tuple[object, ...]]) -> None:
             "pgvector_too_old",
             f"pgvector 0.8 or newer is needed, found {row[0]}: run ALTER EXTENSION vector UPDATE.",
         )
+    if not row[2]:
+        raise unusable(str(row[1]), str(row[3]))
+    return str(row[1])
 
 
 async def _require_role(conn: AsyncConnection[tuple[object, ...]], role: str) -> None:
@@ -157,16 +173,14 @@ async def _require_role(conn: AsyncConnection[tuple[object, ...]], role: str) ->
         )
 
 
-async def _apply_all(
-    conn: AsyncConnection[tuple[object, ...]], schema: str, service_role: str
-) -> list[int]:
+async def _apply_all(conn: AsyncConnection[tuple[object, ...]], place: _Place) -> list[int]:
     applied_now: list[int] = []
     deadline = time.monotonic() + _PATIENCE
     while True:
         async with conn.transaction():
             if await _locked(conn):
-                await _prepare(conn, schema, service_role)
-                todo = pending(await status(conn, schema))
+                await _prepare(conn, place)
+                todo = pending(await status(conn, place.schema))
                 if not todo:
                     return applied_now
                 await _apply(conn, todo[0])
@@ -185,10 +199,8 @@ async def _locked(conn: AsyncConnection[tuple[object, ...]]) -> bool:
     return bool(row and row[0])
 
 
-async def _prepare(
-    conn: AsyncConnection[tuple[object, ...]], schema: str, service_role: str
-) -> None:
-    name = sql.Identifier(schema)
+async def _prepare(conn: AsyncConnection[tuple[object, ...]], place: _Place) -> None:
+    schema, name = place.schema, sql.Identifier(place.schema)
     # IF NOT EXISTS alone would ask for the right to create schemas where one was made for us
     query = """
         select n.oid is not null,
@@ -207,8 +219,9 @@ async def _prepare(
         )
     if not exists:
         await conn.execute(sql.SQL("create schema {}").format(name))
-    await conn.execute(sql.SQL("set local search_path = {}, public").format(name))
-    await conn.execute("select set_config('mnemic.service_role', %s, true)", [service_role])
+    path = sql.SQL("set local search_path = {}, {}").format(name, sql.Identifier(place.types))
+    await conn.execute(path)
+    await conn.execute("select set_config('mnemic.service_role', %s, true)", [place.service_role])
     await conn.execute(
         "create table if not exists schema_migration (number int primary key, name text not null,"
         " sha256 text not null, applied_at timestamptz not null default now())"

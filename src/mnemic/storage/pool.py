@@ -2,7 +2,8 @@
 
 A transaction opens with one round trip: BEGIN, the search path, the actor's scopes for row-level security,
 and the user's status and key epoch. All of it is local to the transaction, so a transaction pooler between
-us and PostgreSQL changes nothing.
+us and PostgreSQL changes nothing. Prepared statements are not: a connection that reaches its session through
+a pooler prepares none.
 """
 
 from __future__ import annotations
@@ -16,22 +17,27 @@ from typing import Any, LiteralString, Self
 import psycopg
 from psycopg import AsyncConnection, sql
 from psycopg.pq import TransactionStatus
-from psycopg.rows import DictRow, dict_row
+from psycopg.rows import DictRow, dict_row, tuple_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from mnemic.errors import InvalidInput, PermissionDenied, StorageError, StorageUnavailable
 from mnemic.model import Actor
 from mnemic.storage import halfvec
-from mnemic.storage.failures import NO_ANSWER, translate
+from mnemic.storage.failures import NO_ANSWER, translate, unusable
 
 Params = dict[str, Any]
 
 _BEGIN = sql.SQL(
-    "begin; set local search_path = {schema}, public; set local mnemic.scopes = {scopes};"
+    "begin; set local search_path = {schema}, {types}; set local mnemic.scopes = {scopes};"
     " set local mnemic.sessions = {sessions};"
     " select status, key_epoch from app_user where scope_key = {user}"
 )
-_BEGIN_SYSTEM = sql.SQL("begin; set local search_path = {schema}, public; select null")
+_BEGIN_SYSTEM = sql.SQL("begin; set local search_path = {schema}, {types}; select null")
+_SERVER = """
+    select pg_backend_pid(), n.nspname, has_schema_privilege(n.oid, 'usage'), current_user
+    from (select) as always
+    left join pg_extension e on e.extname = 'vector'
+    left join pg_namespace n on n.oid = e.extnamespace"""
 _ATTEMPTS = 3
 
 
@@ -70,6 +76,7 @@ class Database:
         self.schema = schema
         self._loop: asyncio.AbstractEventLoop | None = None
         self._busy = 0
+        self._types = "public"
         self._pool: AsyncConnectionPool[AsyncConnection[DictRow]] = AsyncConnectionPool(
             conninfo,
             kwargs={
@@ -81,7 +88,7 @@ class Database:
             min_size=1,
             max_size=size,
             timeout=timeout,
-            configure=halfvec.register,
+            configure=self._configure,
             open=False,
             name="mnemic",
         )
@@ -115,7 +122,9 @@ class Database:
     @asynccontextmanager
     async def system(self) -> AsyncIterator[Transaction]:
         """Open a transaction of nobody: it sees the tables without personal data, and no row of others."""
-        begin = _BEGIN_SYSTEM.format(schema=sql.Identifier(self.schema))
+        begin = _BEGIN_SYSTEM.format(
+            schema=sql.Identifier(self.schema), types=sql.Identifier(self._types)
+        )
         async with self._begun(begin) as (conn, _):
             yield Transaction(conn, known_user=False, key_epoch=1)
 
@@ -170,6 +179,9 @@ class Database:
         self._busy -= 1
         await self._pool.putconn(conn)
 
+    async def _configure(self, conn: AsyncConnection[DictRow]) -> None:
+        self._types = await learn(conn)
+
     def _require_own_loop(self) -> None:
         if self._loop is None:
             raise InvalidInput("service_not_open", "Open the database first: async with.")
@@ -183,10 +195,33 @@ class Database:
     def _opening(self, actor: Actor) -> sql.Composed:
         return _BEGIN.format(
             schema=sql.Identifier(self.schema),
+            types=sql.Identifier(self._types),
             scopes=sql.Literal(",".join(actor.scope_keys)),
             sessions=sql.Literal(actor.session_prefix),
             user=sql.Literal(actor.user_scope),
         )
+
+
+async def learn(conn: AsyncConnection[Any]) -> str:
+    """Teach one connection pgvector's types, wherever they live; return the schema they live in.
+
+    A connection whose session is not its own, for a pooler lends it one, prepares no statements from then
+    on: the next session would not know them, or know others by their names. Raises ConfigurationError
+    (``pgvector_missing``) when the extension is not there or this login may not use its schema.
+    """
+    async with conn.cursor(row_factory=tuple_row) as cursor:
+        row = await (await cursor.execute(_SERVER, prepare=False)).fetchone()
+    assert row is not None
+    session, schema, usable, login = row
+    if session != conn.info.backend_pid:
+        conn.prepare_threshold = None
+    if schema is not None and not usable:
+        raise unusable(schema, login)
+    async with conn.transaction():
+        path = sql.Identifier(schema or "public")
+        await conn.execute(sql.SQL("set local search_path = {}").format(path))
+        await halfvec.register(conn)
+    return schema or "public"
 
 
 async def _commit(conn: AsyncConnection[DictRow]) -> None:

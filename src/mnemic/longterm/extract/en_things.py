@@ -25,9 +25,7 @@ _NOT_NAMES = _any(
     "all|some|any|no|nobody|everyone|everything|something|nothing|yes|hi|hello|hey|ok|okay|thanks|please|today|tomorrow|yesterday|now|then|also|as|at|in|on|for|from|with|after|before|while|because|"
     "currently|right|just|only|not|do|does|did|is|are|was|were|can|could|would|should|will|may|might|must|let|let's|most|many|both|next|first|last"
 )
-_NAMED = (
-    rf"(?!(?:{KNOWN}|{_NOT_NAMES})(?:'s)?(?=[\s,]))(?:(?:project|app|repo|service|client|team)\s+)?(?-i:[A-Z][\w-]+(?:\s(?:[A-Z][\w-]*|\d[\d.]*))?|'[A-Z][^'\n]{{1,20}}')"
-)
+_NAMED = rf"(?!(?:{KNOWN}|{_NOT_NAMES})(?:'s)?(?=[\s,]))(?:(?:project|app|repo|service|client|team)\s+)?(?-i:[A-Z][\w-]+(?:\s(?:[A-Z][\w-]*|\d[\d.]*))?|'[A-Z][^'\n]{{1,20}}')"
 _THING = _any(
     "server|servers|database|db|repo|repository|repositories|codebase|budget|deadline|standup|stand-up|daily|sync|weekly|retro|retrospective|planning|sprint|sprints|release|releases|version|branch|port|"
     "domain|url|endpoint|api|api key|access key|signing key|phone number|token|region|cluster|bucket|queue|topic|team|channel|board|backlog|pipeline|ci|docs|documentation|wiki|dashboard|environment|instance|rota|licen[cs]e|"

@@ -178,8 +178,9 @@ class _Reading:
         own = self._note_subject(spoken)
         for prefix in self._prefixes(clause, "" if own else subject):
             rule, reach = self._first(prefix + spoken, rest)
-            if rule is not None and prefix and rule.memory_type not in _PLANNED:
-                rule = None if self.language.aside.match(spoken) else rule
+            aside = prefix and self.language.aside.match(spoken) is not None
+            if rule is not None and aside and rule.memory_type not in _PLANNED:
+                return None
             if rule is not None:
                 return Statement(clause.start, clause.end + reach, prefix, rule, own)
         return None
@@ -190,8 +191,7 @@ class _Reading:
         if not subject:
             return ("",)
         if language.drops:
-            others = language.person.fullmatch(subject) and "我" not in spoken
-            return (subject, "") if others else ("", subject)
+            return ("",) if "我" in spoken else (subject, "")
         left_out = language.ellipsis.match(spoken)
         if left_out is None:
             return ("",)
@@ -231,7 +231,8 @@ class _Reading:
         """Return the statement with the clauses that it speaks of, or None when those are missing."""
         language = self.language
         spoken = found.prefix + self.view[found.start : found.end]
-        dangles = found.rule.name != "remember" and language.dangles.match(spoken) is not None
+        bound = found.rule.name == "remember" or found.rule.memory_type == "constraint"
+        dangles = not bound and language.dangles.match(spoken) is not None
         if topic is not None and (found.rule.topic or dangles):
             start = self.hearing.after_lead(Clause(topic, found.end))
             return replace(found, start=start, prefix="")

@@ -162,6 +162,8 @@ def _other_verb(case: Case, single: frozenset[str]) -> Judgement | None:
         return newer("value_changed", sure=False)
     if case.verbs("many") and not single & _CHOSEN:
         return different("adds_up")
+    if case.anchors and "ongoing" in case.first.flags and "done" in case.second.flags:
+        return newer("finished", sure=False)
     if one and two:
         return different("other_event")
     return different("other_attribute", sure=False) if one != two and not single else None

@@ -100,6 +100,8 @@ _RANKS = re.compile(
     ),
     re.IGNORECASE,
 )
+_METRES = re.compile(r"(?P<whole>[12一两])米(?P<rest>[一二三四五六七八九]{1,2}|\d{1,2})(?![\d十百千万米厘个])")
+_MILLIONS = re.compile(r"(?<![\d.])(\d[\d,]*\.\d{1,3}) (thousand|million)\b", re.IGNORECASE)
 _BIRTHDAY = re.compile(r"(?<=\d)(?:st|nd|rd|th) birthday\b", re.IGNORECASE)
 
 
@@ -129,7 +131,9 @@ def with_digits(text: str) -> str:
     """Return the folded text with number words written in digits."""
     for quarters, minutes in _QUARTERS:
         text = quarters.sub(minutes, text)
+    text = _METRES.sub(_metres, text)
     text = _ENGLISH_RUN.sub(_english, _chinese(_RANKS.sub(_rank, text)))
+    text = _MILLIONS.sub(_millions, text)
     return _BIRTHDAY.sub(" yo", _YEARS_OLD.sub(" yo", text))
 
 
@@ -164,6 +168,18 @@ def _written(match: re.Match[str], text: str) -> str | None:
     if before == "百分之":
         return f"{shown}%"
     return f"{before or ''}{shown}{half or ''}"
+
+
+def _metres(match: re.Match[str]) -> str:
+    """1米75 and 一米三 are 1.75 and 1.3 metres."""
+    whole, rest = (
+        "".join(str(_DIGITS.get(char, char)) for char in match[part]) for part in ("whole", "rest")
+    )
+    return f"{whole}.{rest}米"
+
+
+def _millions(match: re.Match[str]) -> str:
+    return f"{float(match[1].replace(',', '')) * _BIG[match[2].lower()]:.0f}"
 
 
 def _rank(match: re.Match[str]) -> str:

@@ -209,7 +209,7 @@ def amount_changed(case: Case) -> Judgement | None:
         and any(_is_named_by(case, pair) for pair in case.diff.clashes)
     ):
         return different("other_event", sure=False)
-    if not case.anchors and (case.diff.left_first or case.diff.left_second):
+    if not case.anchors and not case.changed and (case.diff.left_first or case.diff.left_second):
         return different("other_statement", sure=False)
     why = f"{case.diff.clashes[0][0].kind}_changed"
     if case.other_head:
