@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 from uuid import UUID
 
 from mnemic.crypto import DataKey, place
 from mnemic.errors import InvalidInput
-from mnemic.lexical import tokens
+from mnemic.lexical import script, tokens
 from mnemic.model import MemoryItem, Vector
 from mnemic.storage.halfvec import HalfVector
 from mnemic.text import exact_form
@@ -47,8 +47,10 @@ def seal_texts(
     }
 
 
-def search_columns(key: DataKey, content: str, vector: Vector, model_id: int) -> dict[str, object]:
-    """Return the columns by which an item is found: vector, blind lexemes, exact hash."""
+def search_columns(
+    key: DataKey, content: str, vector: Vector, model_id: int, slots: Iterable[str] = ()
+) -> dict[str, object]:
+    """Return the columns by which an item is found: vector, blind lexemes and slots, exact hash, script."""
     counted = Counter(tokens(content))
     return {
         "content_mac": key.mac(exact_form(content)),
@@ -56,7 +58,14 @@ def search_columns(key: DataKey, content: str, vector: Vector, model_id: int) ->
         "model_id": model_id,
         "lexemes": blind_lexemes(key, counted),
         "n_tokens": sum(counted.values()),
+        "slots": blind_slots(key, slots),
+        "script": script(content),
     }
+
+
+def blind_slots(key: DataKey, slots: Iterable[str]) -> list[str]:
+    """Return the keyed form of attributes such as ``user/employer``."""
+    return [key.lexeme(f"slot {slot}") for slot in slots]
 
 
 def blind_lexemes(key: DataKey, counted: Mapping[str, int]) -> str:

@@ -19,6 +19,7 @@ from mnemic.longterm.changes import UNCHANGED, Changes, Unchanged
 from mnemic.longterm.draft import Draft, checked
 from mnemic.longterm.gate import Decision, Limits, screen
 from mnemic.longterm.items import Deletion, Items, Page, Question
+from mnemic.longterm.judge import slots
 from mnemic.longterm.passes import Passes, PassReport, Rate
 from mnemic.longterm.sensitive import DEFAULT_CATEGORIES
 from mnemic.longterm.write import Writer
@@ -149,7 +150,7 @@ class MemoryService:
             items,
             Changes(writer, items),
             Passes(writer, settings.max_extractions, chat),
-            Search(database, keys, model, usage),
+            Search(database, keys, model, usage, slots),
             usage,
             MessageLog(database, keys),
             asyncio.get_running_loop(),

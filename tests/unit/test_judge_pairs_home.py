@@ -217,6 +217,91 @@ n | My Spanish is basic. | My Spanish is fluent now.
 n | The deposit is 300. | The deposit was raised to 400.
 n | I live with my parents. | I moved out of my parents' house.
 n | Our mascot is called Pip. | Our mascot is called Zip.
+s | 我跟我弟都在南方工作。 | 我和弟弟都在南方上班。
+s | 我对声音很敏感，睡觉要戴耳塞。 | 我睡觉得戴耳塞，因为对声音敏感。
+s | 我们的客户主要是中小企业。 | 中小企业是我们的主要客户。
+s | 我儿子身高一米三。 | 我儿子130厘米高。
+s | 日报每天下班前发。 | 每天下班之前发日报。
+s | 我没有兄弟姐妹。 | 我是独生子女。
+s | 我的车牌尾号是7。 | 我车尾号为7。
+s | 我每天早上喝一杯黑咖啡。 | 我早上都喝一杯美式。
+s | 我喜歡在圖書館看書。 | 我喜欢在图书馆看书。
+s | 数据库连接数上限是一百。 | 数据库最大连接数为100。
+s | 我家狗狗叫可乐。 | 我的狗叫可乐。
+s | 上线前必须跑回归测试。 | 上线之前一定要跑回归测试。
+s | 我属猴。 | 我的生肖是猴。
+s | 我一般不接陌生电话。 | 陌生电话我一般不接。
+s | I usually work from a cafe on Fridays. | On Fridays I usually work from a coffee shop.
+s | My father passed away in 2015. | My dad died in 2015.
+s | Our staging server is called Juno. | The name of our staging server is Juno.
+s | I can't eat gluten. | I have to avoid gluten.
+s | I start work at half past eight. | My workday starts at 8:30.
+s | The app is available in English and German. | The app comes in German and English.
+s | I never answer calls after 8 pm. | I don't pick up the phone after 20:00.
+s | My apartment is on the third floor. | I live on the 3rd floor.
+s | Please adress me as Dr Lund. | Please address me as Dr Lund.
+s | We deploy twice a day. | There are two deployments per day.
+s | My brother is a firefighter in Cork. | My brother works as a fireman.
+s | I have no pets. | I don't have any pets.
+s | The budget is 2.5 million dollars. | The budget is $2,500,000.
+s | 我每周三晚上打羽毛球。 | I play badminton every Wednesday evening.
+s | My favourite fruit is mango. | 我最喜欢的水果是芒果。
+n | 我在读研究生。 | 我研究生毕业了。
+n | 我的微信名是小鱼。 | 我的微信名改成大鱼了。
+n | 我家有两口人。 | 我家现在有三口人。
+n | 我不吃香菜。 | 我现在能吃香菜了。
+n | 客服时间是9点到18点。 | 客服时间是9点到21点。
+n | 我周末想去爬山。 | 我周末去爬了山。
+n | 项目用 Vue 2。 | 项目升级到 Vue 3 了。
+n | 我老婆在家带孩子。 | 我老婆回去上班了。
+n | 我的腿骨折了。 | 我的腿好了。
+n | 我养了一只仓鼠。 | 我的仓鼠上周死了。
+n | 路由器密码没改过。 | 路由器密码改过了。
+n | 产品定价99元。 | 产品定价129元。
+n | 我们组的测试是小何。 | 小何离职了，测试换成小许。
+n | My dentist appointment is on Tuesday. | My dentist appointment was moved to Thursday.
+n | I'm a night owl. | I've become an early bird.
+n | The company has 40 employees. | The company has 55 employees.
+n | I have one child. | I have two children now.
+n | My favourite author is Le Guin. | My favourite author is Pratchett.
+n | I commute by train. | I cycle to work these days.
+n | I live with two flatmates. | I live alone now.
+n | The feature is behind a flag. | The feature flag was removed.
+n | My dog is healthy. | My dog is ill.
+n | We haven't chosen a name yet. | We chose the name Aster.
+n | My flight is at 10:40. | My flight is at 11:15.
+n | I'm writing a novel. | I finished the novel.
+n | The bakery is open on Sundays. | The bakery is closed on Sundays.
+n | The car insurance costs 600 euros. | The car insurance costs 720 euros.
+n | I want a promotion. | I got promoted.
+d | 我妈血型是A型。 | 我爸血型是B型。
+d | 我们用 Redis 做缓存。 | 我们用 Kafka 做消息队列。
+d | 我高中同桌叫李娜。 | 我大学室友叫王倩。
+d | 我六点去接孩子。 | 我八点开电话会。
+d | 我喜欢红茶。 | 我喜欢绿茶。
+d | 我在杭州买了房。 | 我在杭州买了车。
+d | 小张会西班牙语。 | 小张会开车。
+d | 北门八点开。 | 南门九点开。
+d | 我哥比我高。 | 我哥比我胖。
+d | 我计划学潜水。 | 我在学滑雪。
+d | 开发环境用SQLite。 | 生产环境用Postgres。
+d | 这个月我看了三本书。 | 这个月我看了两部电影。
+d | 我姥姥是山东人。 | 我爷爷是河北人。
+d | 我的眼镜是黑框的。 | 我的眼镜度数是300度。
+d | My sister plays the cello. | My sister plays tennis.
+d | The kitchen tap drips. | The bathroom tap drips.
+d | I like dogs. | I have a parrot.
+d | My car has 5 doors. | My car is a hybrid.
+d | We test with pytest. | We lint with ruff.
+d | I speak to my mum on Sundays. | I speak to my dad on Mondays.
+d | The London team uses Slack. | The Madrid team uses Teams.
+d | I had a meeting with HR today. | I have a meeting with finance tomorrow.
+d | I was a waiter in college. | I am an architect.
+d | My laptop is silver. | My laptop has 32 GB of memory.
+d | I returned the blue shirt. | I kept the red shirt.
+d | Tina is my sister. | Tina lives in Ghent.
+d | I grow tomatoes. | I grow basil.
+d | We have an office in Rome. | We have an office in Athens.
 """
 
 

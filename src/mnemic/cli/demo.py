@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -65,7 +66,7 @@ async def demo(common: Common) -> int:
     return DONE if right == len(answers) else REFUSED
 
 
-def _service(common: Common, scratch: Path) -> MemoryService:
+def _service(common: Common, scratch: Path) -> AbstractAsyncContextManager[MemoryService]:
     from mnemic.service import MemoryService
 
     if common.data_dir is not None or common.database_url is not None:

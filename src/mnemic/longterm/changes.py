@@ -16,6 +16,7 @@ from mnemic.item_rows import Row, open_item, seal_texts, search_columns
 from mnemic.longterm.draft import Draft, checked
 from mnemic.longterm.gate import Decision, Screened
 from mnemic.longterm.items import Items
+from mnemic.longterm.judge import slots
 from mnemic.longterm.known import Place
 from mnemic.longterm.write import Writer, written
 from mnemic.model import Actor, MemoryItem, MemoryType, Vector, Verdict
@@ -236,7 +237,9 @@ class Changes:
         if new.vector is None:
             await place.tx.run(_SQL["revise"], params)
             return
-        found_by = search_columns(place.key, text, new.vector, self._writer.model.model_id)
+        found_by = search_columns(
+            place.key, text, new.vector, self._writer.model.model_id, slots(text)
+        )
         await place.tx.run(_SQL["replace"], params | found_by | {"corrected": new.corrected})
 
 

@@ -57,12 +57,16 @@ class Screened:
 
 @dataclass(frozen=True, slots=True)
 class Neighbour:
-    """A stored text that may be the same, or older, or newer, with the time since when it is true."""
+    """A stored text that may be the same, or older, or newer, with the time since when it is true.
+
+    ``same_slot`` says that both fill an attribute of which there is one at a time, such as an employer.
+    """
 
     id: UUID
     text: str
     similarity: float
     valid_from: datetime | None = None
+    same_slot: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,16 +121,17 @@ def decide(
 ) -> Decision:
     """Judge the neighbours, most similar first; ``since`` is when the text began to be true (None: now).
 
-    One at or above ``threshold`` that says the same makes the text a duplicate. Those that say an older
-    value are superseded; one that says a value of a later time supersedes the text itself. Neighbours below
-    the threshold are of use for a text that announces a change; of them only what is certain counts.
+    One at or above ``threshold``, or in the same slot, that says the same makes the text a duplicate.
+    Those that say an older value are superseded; one that says a value of a later time supersedes the text
+    itself. Other neighbours are of use for a text that announces a change; of them only what is certain
+    counts.
     """
     retired: list[UUID] = []
     later: list[tuple[datetime, UUID]] = []
     why: str | None = None
     for neighbour in sorted(neighbours, key=lambda n: -n.similarity):
         late = since is not None and (neighbour.valid_from or since) > since
-        if neighbour.similarity >= threshold:
+        if neighbour.similarity >= threshold or neighbour.same_slot:
             found = _judged(text, neighbour, judge, late)
         else:
             found = None if late else _certain(text, neighbour, judge)

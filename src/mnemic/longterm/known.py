@@ -12,9 +12,9 @@ from uuid import UUID
 
 from mnemic.crypto import DataKey
 from mnemic.embedding.registry import Model
-from mnemic.item_rows import at
+from mnemic.item_rows import at, blind_slots
 from mnemic.longterm.gate import DISTANT, Decision, Judge, Neighbour, announces_change, decide
-from mnemic.longterm.judge import Judgement, judge
+from mnemic.longterm.judge import Judgement, judge, slots
 from mnemic.model import Vector
 from mnemic.storage.halfvec import HalfVector
 from mnemic.storage.pool import Transaction
@@ -78,19 +78,25 @@ class Known:
     async def neighbours(
         self,
         place: Place,
+        text: str,
         vector: Vector,
         *,
         least: float,
         since: datetime | None = None,
         besides: UUID = NOBODY,
     ) -> list[Neighbour]:
-        """Return the stored texts with a calibrated similarity of at least ``least``, nearest first."""
+        """Return the stored texts that a text must be compared with, nearest first.
+
+        Nominated are those with a calibrated similarity of at least ``least``, and those that fill the same
+        slot, however far apart the encoder finds them.
+        """
         params = {
             "scope_key": place.scope_key,
             "embedding": HalfVector(vector),
             "model_id": self.model.model_id,
             "since": since,
             "except_id": besides,
+            "slots": blind_slots(place.key, slots(text)),
             "limit": NEIGHBOURS if least >= self.threshold else MEMBERS,
         }
         rows = await place.tx.all(_SQL["neighbours"], params)
@@ -103,9 +109,10 @@ class Known:
                 ),
                 similarity,
                 row["valid_from"],
+                row["same_slot"],
             )
             for row, similarity in near
-            if similarity >= least
+            if similarity >= least or row["same_slot"]
         ]
 
     async def vector_of(self, place: Place, item_id: UUID) -> Vector | None:
@@ -130,7 +137,9 @@ class Known:
     ) -> Decision:
         """Return what the neighbours of a text make of it."""
         least = min(DISTANT, self.threshold) if announces_change(text) else self.threshold
-        found = await self.neighbours(place, vector, least=least, since=since, besides=besides)
+        found = await self.neighbours(
+            place, text, vector, least=least, since=since, besides=besides
+        )
         return decide(text, found, _judge_with(opinions), self.threshold, since)
 
 

@@ -21,7 +21,7 @@ from mnemic.item_rows import at, seal_texts, search_columns
 from mnemic.keys import KeyRing
 from mnemic.longterm.draft import Draft, checked, texts_of
 from mnemic.longterm.gate import Decision, Limits, Screened, screen
-from mnemic.longterm.judge import Judgement, judge
+from mnemic.longterm.judge import Judgement, judge, slots
 from mnemic.longterm.judge_model import ask_judge
 from mnemic.longterm.known import NO_OPINIONS, Known, Opinions, Place
 from mnemic.longterm.questions import question
@@ -187,7 +187,8 @@ class Writer:
             reason=draft.reason,
             metadata=draft.metadata,
         )
-        found_by = search_columns(place.key, item.screened.text, item.vector, self.model.model_id)
+        text = item.screened.text
+        found_by = search_columns(place.key, text, item.vector, self.model.model_id, slots(text))
         plain = {
             "scope_key": place.scope_key,
             "id": new,
@@ -266,7 +267,9 @@ class Writer:
             pairs = [
                 (neighbour, item.screened.text)
                 for item in items
-                for neighbour in await self.known.neighbours(place, item.vector, least=least)
+                for neighbour in await self.known.neighbours(
+                    place, item.screened.text, item.vector, least=least
+                )
             ]
         assert self._chat is not None
         for neighbour, text in pairs:

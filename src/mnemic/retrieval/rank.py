@@ -58,6 +58,10 @@ _COMMA = re.compile(r"[、，]|,(?!\d)")
 _AND = frozenset(("and", "&", "和", "与", "及", "以及"))
 
 
+SAME_SLOT = 0.2
+"""Strength that a text gains by filling the attribute that the query asks for; the words may be others."""
+
+
 @dataclass(frozen=True, slots=True)
 class Evidence:
     """What the database found for one candidate.
@@ -65,13 +69,15 @@ class Evidence:
     ``cosine`` is -1 to 1, None where the row has no vector of the query's model. ``tf`` is
     aligned with the query's lexemes; ``n_tokens`` is the length of the text in tokens.
     ``foreign`` says that text and query are in different scripts (``lexical.script``), so that
-    words in common cannot be expected.
+    words in common cannot be expected. ``same_slot`` says that the text fills the very attribute that
+    the query asks for, such as the employer.
     """
 
     cosine: float | None
     tf: tuple[int, ...]
     n_tokens: int
     foreign: bool = False
+    same_slot: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +153,8 @@ def similarity(
     strength = (unfolded + by_words) / 2
     if evidence.foreign:
         strength = max(strength, FOREIGN * unfolded)
+    if evidence.same_slot:
+        strength += SAME_SLOT
     return Similarity(_likelihood(strength), by_vector, by_words)
 
 

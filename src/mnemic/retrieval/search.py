@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -13,30 +13,21 @@ from mnemic.checks import aware, one_of, share, whole
 from mnemic.crypto import DataKey
 from mnemic.embedding.registry import Model
 from mnemic.errors import InvalidInput
-from mnemic.item_rows import open_item
+from mnemic.item_rows import blind_slots, open_item
 from mnemic.keys import KeyRing
-from mnemic.lexical import query_tokens, script, telling
+from mnemic.lexical import query_tokens
 from mnemic.model import (
     MEMORY_TYPES,
-    SCOPE_PRIORITY,
     Actor,
     Hit,
     MemoryType,
-    Parts,
     Scope,
     Vector,
 )
 from mnemic.permissions import readable
+from mnemic.retrieval.candidates import Candidate, best_first
 from mnemic.retrieval.context import format_hits
-from mnemic.retrieval.rank import (
-    Evidence,
-    Statistics,
-    final_score,
-    order,
-    relevance_floor,
-    similarity,
-    without_repeats,
-)
+from mnemic.retrieval.rank import relevance_floor, wording
 from mnemic.retrieval.usage import UsageMarks
 from mnemic.storage.halfvec import HalfVector
 from mnemic.storage.pool import Database
@@ -76,8 +67,17 @@ class Found:
 class Search:
     """Searches the memory items that an actor may read."""
 
-    def __init__(self, database: Database, keys: KeyRing, model: Model, usage: UsageMarks) -> None:
+    def __init__(
+        self,
+        database: Database,
+        keys: KeyRing,
+        model: Model,
+        usage: UsageMarks,
+        slots: Callable[[str], Collection[str]],
+    ) -> None:
+        """``slots`` names the attributes that a text fills or a question asks for (the judge's)."""
         self._database = database
+        self._slots = slots
         self._keys = keys
         self._model = model
         self._usage = usage
@@ -125,11 +125,12 @@ class Search:
                 return Found()
             while True:
                 rows = await tx.all(_SQL["search"], self._params(key, wanted, words, vector, limit))
-                hits = self._ranked(key, rows, words, wanted)
+                ranked = best_first(rows, wanted.query, words, self._model.curve)
+                hits = self._open(key, ranked, words, wanted)
                 documents = rows[0]["documents"] if rows else 0
                 # repeats may have eaten places: ask deeper until k are found or both arms are at their end
                 if len(hits) >= wanted.k or len(rows) >= documents or len(rows) < limit:
-                    return Found(hits[: wanted.k], documents)
+                    return Found(hits, documents)
                 limit *= 4
 
     def _params(
@@ -146,46 +147,25 @@ class Search:
             "known_at": wanted.known_at,
             "model_id": self._model.model_id,
             "embedding": HalfVector(vector),
+            "slots": blind_slots(key, self._slots(wanted.query)),
             "candidates": limit,
         }
 
-    def _ranked(
-        self, key: DataKey, rows: Sequence[Any], words: Sequence[str], wanted: Wanted
+    def _open(
+        self, key: DataKey, ranked: Sequence[Candidate], words: Sequence[str], wanted: Wanted
     ) -> list[Hit]:
-        if not rows:
-            return []
-        first = rows[0]
-        weights = tuple(telling(word) for word in words)
-        statistics = Statistics(
-            first["documents"], first["average_tokens"], tuple(first["df"]), weights
-        )
-        query_script = script(wanted.query)
-        hits = (self._hit(key, row, words, statistics, query_script) for row in rows)
-        return without_repeats(order(hit for hit in hits if hit.score >= wanted.min_score))
-
-    def _hit(
-        self,
-        key: DataKey,
-        row: Any,
-        words: Sequence[str],
-        statistics: Statistics,
-        query_script: str,
-    ) -> Hit:
-        counts = dict(zip(row["ns"] or (), row["tfs"] or (), strict=True))
-        tf = tuple(counts.get(n, 0) for n in range(1, len(words) + 1))
-        item = open_item(key, row)
-        foreign = script(item.content) != query_script
-        evidence = Evidence(row["cosine"], tf, row["n_tokens"], foreign)
-        found = similarity(evidence, statistics, self._model.curve)
-        parts = Parts(found.value, item.confidence, SCOPE_PRIORITY[item.scope])
-        return Hit(
-            item,
-            final_score(parts.similarity, parts.confidence, item.scope),
-            parts,
-            row["cosine"],
-            found.words,
-            tuple(word for word, count in zip(words, tf, strict=True) if count),
-        )
+        """Unseal the winners; what only repeats a better one of its type is passed over."""
+        hits: list[Hit] = []
+        seen: set[tuple[str, tuple[tuple[str, ...], ...]]] = set()
+        for candidate in ranked:
+            if len(hits) == wanted.k or candidate.score < wanted.min_score:
+                break
+            item = open_item(key, candidate.row)
+            said = (item.memory_type, wording(item.content))
+            if said not in seen:
+                seen.add(said)
+                hits.append(candidate.hit(item, words))
+        return hits
 
 
 def plan(

@@ -23,6 +23,13 @@ from mnemic.errors import (
 NO_ANSWER = "The database does not answer; check that it runs and its address."
 # What the server says while it cannot take anybody, at a moment when libpq tells no SQLSTATE.
 _NOT_NOW = ("starting up", "shutting down", "recovery mode", "too many", "connection slots")
+# And what PgBouncer says: of itself, and of the server behind it.
+_POOLER_NOT_NOW = (
+    "no more connections",
+    "query_wait_timeout",
+    "login has been failing",
+    "cannot connect",
+)
 _AWAY = (
     errors.AdminShutdown,
     errors.CrashShutdown,
@@ -60,7 +67,8 @@ def translate(error: psycopg.Error) -> MnemicError:
             "read_only", "The database takes no writes now; connect to the primary."
         )
     if isinstance(error, _AWAY) or (
-        isinstance(error, psycopg.OperationalError) and error.sqlstate is None
+        isinstance(error, psycopg.OperationalError)
+        and (error.sqlstate is None or error.diag.severity == "FATAL")  # a pooler's, of any class
     ):
         return StorageUnavailable("database_unreachable", NO_ANSWER)
     if isinstance(error, _NOT_PREPARED):
@@ -93,7 +101,7 @@ def not_connected(error: psycopg.Error, conninfo: str, variable: str) -> MnemicE
         return ConfigurationError("bad_setting", f"{variable} is not a PostgreSQL address.")
     told = str(error)
     host = conninfo_to_dict(conninfo).get("host") or "the local socket"
-    if any(words in told for words in _NOT_NOW):
+    if any(words in told for words in (*_NOT_NOW, *_POOLER_NOT_NOW)):
         return StorageUnavailable(
             "database_unreachable", f"PostgreSQL at {host} takes no logins now: try again soon."
         )

@@ -77,7 +77,7 @@ def _sentence_end() -> re.Pattern[str]:
 @cache
 def _clause_end() -> re.Pattern[str]:
     subject = (
-        r"I|I'm|I've|I'd|my|we|we're|we've|our|he|she|they|he's|she's|please|can|could|would|what|how|"
+        r"I|I'm|I've|I'd|my|you|we|we're|we've|our|he|she|they|he's|she's|please|can|could|would|what|how|"
         r"which|is|are|do|does|any|the|don't|never|always|let's|call|everyone|people|friends|everybody|most"
     )
     verb = (
@@ -86,7 +86,8 @@ def _clause_end() -> re.Pattern[str]:
     )
     return re.compile(
         r"[,，](?!\d)|[:：](?!\d)(?!//)|[—–]+|\s-+\s|\s*[()（）]\s*"
-        rf"|\s(?=(?:and|but|so|because|though|although|plus)\s+(?:{subject})(?=[\s'])(?!\s*$))(?!and I (?:are|were)\b)"
+        rf"|\s(?=(?:and|but|so|because|though|although|plus)\s+(?:{subject})(?=[\s'])(?!\s*$))"
+        r"(?!and I (?:are|were)\b)"
         rf"|\s(?=(?:and|but)\s+{verb}\s+\S)"
         rf"|(?<=[{HAN}])\s+(?=[{HAN}])|(?<=[{HAN}])(?=(?:但是|不过|所以|而且|因此)[{HAN}])",
         re.IGNORECASE,

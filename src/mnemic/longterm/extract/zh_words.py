@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (lists of words, not prose)
 """Which Chinese words do the Chinese rules speak of?"""
 
 from __future__ import annotations

@@ -26,6 +26,8 @@ def accounted_for(case: Case) -> Judgement | None:
         return None
     if case.quotes_differ:
         return newer("quoted_value_changed")
+    if (more_first or more_second) and not case.anchors:
+        return None
     if more_second:
         missing = _verb_missing(case)
         return different("tells_of_it", False) if missing else newer("restated_with_more")
@@ -59,6 +61,8 @@ def _same_order(case: Case) -> Judgement:
     """Same words: only who does what, or what comes before what, can still be turned round."""
     if _compared(case.first) != _compared(case.second) or _clauses_differ(case):
         return newer("order_turned", sure=False)
+    if "end" in case.second.flags - case.first.flags:
+        return newer("ended", sure=False)
     if "finished" in case.second.flags - case.first.flags:
         return newer("finished", sure=False)
     if "ongoing" in case.first.flags - case.second.flags and "perfect" in case.second.flags:
@@ -129,7 +133,7 @@ def value_changed(case: Case) -> Judgement | None:
         return newer("value_changed", sure=False)
     if case.other_head:
         return None if case.changed and case.same_kind else different("other_subject")
-    if case.changed and case.same_kind:
+    if case.changed and case.same_kind and (case.anchors or _only_values(case)):
         return newer("value_changed", sure=False)
     single = case.verbs("one") - {"set"}
     if not single and ("called" in case.first.keys) != ("called" in case.second.keys):
@@ -155,6 +159,13 @@ def _took_over(case: Case) -> bool:
     return alone and "now" in case.second.flags and (agent or not case.verbs("many"))
 
 
+def _only_values(case: Case) -> bool:
+    """Whether the second names nothing but a value of the kind the first has: switched to tea."""
+    kinds = {token.section for token in case.diff.left_second}
+    met = kinds <= {token.section for token in case.diff.left_first} and len(kinds) == 1
+    return "change" in case.second.flags and met and all(t.sign > 0 for t in case.diff.left_first)
+
+
 def _other_verb(case: Case, single: frozenset[str]) -> Judgement | None:
     """Likes add up, and another verb tells another thing."""
     one, two = _has_verb(case.diff.left_first), _has_verb(case.diff.left_second)
@@ -171,6 +182,8 @@ def _other_verb(case: Case, single: frozenset[str]) -> Judgement | None:
 
 def _replaced(case: Case, single: frozenset[str]) -> Judgement | None:
     one, two = case.diff.left_first, case.diff.left_second
+    if "wear" in single and "now" not in case.second.flags:
+        return different("adds_up", sure=False)
     if "lead" in single and not {"states"} & case.first.flags & case.second.flags:
         return different("adds_up", sure=False)
     head = bool(heads(case.diff.shared)) or (case.first.subject != "me" and bool(case.diff.shared))

@@ -14,6 +14,8 @@ from mnemic.longterm.judge.tokens import Token
 __all__ = ["Case", "aspects", "case_of", "heads", "sections"]
 
 _NOT_VALUES = frozenset({"", "noun", "category", "axis", "additive", "exclusive", "linking"})
+_TIMES = frozenset({"part", "period", "season"})
+_HOLDING = frozenset({"work", "employed", "retired", "lead"})
 _RIDES = frozenset({"drive", "cycle", "walk", "car", "ebike", "motorbike"})
 _SLOTS = (
     frozenset({"way_to_work"}),
@@ -51,11 +53,8 @@ class Case:
     @property
     def anchors(self) -> frozenset[str]:
         """Shared concepts that say what both texts are about."""
-        return (
-            frozenset(t.key for t in self.diff.shared)
-            - word_set("generic")
-            - word_set("unnumbered")
-        )
+        told = frozenset(t.key for t in self.diff.shared if t.section not in _TIMES)
+        return told - word_set("generic") - word_set("unnumbered")
 
     @property
     def other_head(self) -> bool:
@@ -116,7 +115,10 @@ def _has_job(reading: Reading) -> bool:
     """Whether a job is held: I'm a nurse, I teach at a college (not: we hired a nurse)."""
     sections = {t.section for t in reading.tokens if t.key != "teach"}
     teaches = "teach" in reading.keys and "workplace" in sections
-    return teaches or ("job" in sections and "additive" not in sections)
+    lists = lexicon()
+    acts = {t.key for t in reading.tokens if lists.tagged(t.key, "verb")} - _HOLDING
+    replaced = "change" in reading.flags and "work" not in reading.keys
+    return teaches or ("job" in sections and not acts and not replaced)
 
 
 def case_of(first: str, second: str, similarity: float | None) -> Case:

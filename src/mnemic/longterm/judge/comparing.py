@@ -167,6 +167,8 @@ def _tells(token: Token, other: Reading, others_left: list[Token]) -> bool:
     """Whether a word without counterpart says something the other reading does not."""
     lists = lexicon()
     rivals = [t for t in others_left if t.section == token.section and t.section]
+    if token.section == "period" and not any(t.section == "period" for t in other.tokens):
+        return not any(mark.kind in ("weekday", "time", "times") for mark in other.marks)
     if lists.tagged(token.key, "weak"):
         return bool(rivals) and not lists.tagged(token.key, "linking")
     if token.key in _PRONOUNS:

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 _PRONOUNS = frozenset({"he", "she", "they"})
-_ANYBODY = frozenset({"he", "she", "they", "partner", "family"})
+_ANYBODY = _PRONOUNS
 
 
 def other_person(case: Case) -> Judgement | None:
@@ -140,6 +140,8 @@ def _zones(reading: Reading) -> dict[Mark, int]:
 
 def _is_stated(case: Case, one: Mark, two: Mark) -> bool:
     """Whether a numbered thing is where or what something is now: I park in bay 12."""
+    if one.noun in ("grade", "年级") and case.first.subject != "me":
+        return True
     if not (case.first.in_tail(one) and case.second.in_tail(two)):
         return False
     if case.changed or "now" in case.second.flags:

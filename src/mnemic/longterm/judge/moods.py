@@ -24,7 +24,9 @@ _TENSES = {
     ),
     "past": re.compile(_SIMPLE + r"(?:worked|lived|studied)\b"),
     "was": re.compile(_SIMPLE + r"(?:had|worked|lived|studied|(?:was|were) an?)\b"),
-    "ongoing": re.compile(r"(?:\b(?:am|are|is)|'re|'m) \w+ing\b|正在|在(?:学|读|写|看|追|练|做|准备|装修|减肥|备考)"),
+    "ongoing": re.compile(
+        r"(?:\b(?:am|are|is)|'re|'m) \w+ing\b|正在|在(?:学|读|写|看|追|练|做|准备|装修|减肥|备考)"
+    ),
     "perfect": re.compile(
         r"(?:\b(?:have|has)|'ve|'s) (?:(?:just|already|now|finally) )?\w+(?:ed|en)\b|已经|已"
     ),

@@ -100,7 +100,9 @@ _RANKS = re.compile(
     ),
     re.IGNORECASE,
 )
-_METRES = re.compile(r"(?P<whole>[12一两])米(?P<rest>[一二三四五六七八九]{1,2}|\d{1,2})(?![\d十百千万米厘个])")
+_METRES = re.compile(
+    r"(?P<whole>[12一两])米(?P<rest>[一二三四五六七八九]{1,2}|\d{1,2})(?![\d十百千万米厘个])"
+)
 _MILLIONS = re.compile(r"(?<![\d.])(\d[\d,]*\.\d{1,3}) (thousand|million)\b", re.IGNORECASE)
 _BIRTHDAY = re.compile(r"(?<=\d)(?:st|nd|rd|th) birthday\b", re.IGNORECASE)
 

@@ -73,7 +73,7 @@ def kind_denied(case: Case) -> Judgement | None:
     turned = bool(case.diff.flipped & _FEELINGS)
     for token in case.first.tokens:
         taken = [t for t in case.second.tokens if t.sign > 0 and lists.covers(token.key, t.key)]
-        if token.sign < 0 and taken:
+        if token.sign < 0 and taken and case.second.keys & {"have", "adopt_pet", "buy"}:
             return newer("kind_taken_up", sure=False)
     for token in case.second.tokens:
         members = [t for t in case.first.tokens if t.sign > 0 and lists.covers(token.key, t.key)]
@@ -92,6 +92,8 @@ def turned_round(case: Case) -> Judgement | None:
         return _one_denied(case) if odd and case.anchors else None
     if case.other_head or _describing(case):
         return different("other_subject")
+    if _only_generic(case):
+        return different("other_object", sure=False)
     liking = flipped <= _LIKING
     about = case.anchors - flipped if liking else case.anchors | flipped
     if case.left and not case.changed and not (case.same_kind and not liking):
@@ -116,6 +118,13 @@ def _is_one_clause(reading: Reading) -> bool:
 
 def _denied(reading: Reading) -> list[Token]:
     return [token for token in reading.tokens if token.sign < 0 and token.section != "axis"]
+
+
+def _only_generic(case: Case) -> bool:
+    """Whether no more is shared than a verb like have or use, with another sign."""
+    more = case.diff.left_first or case.diff.left_second
+    bare = case.diff.flipped <= word_set("generic") and not case.anchors - case.diff.flipped
+    return bool(more) and bare
 
 
 def _describing(case: Case) -> bool:
@@ -143,6 +152,8 @@ def _other_object(case: Case, about: frozenset[str]) -> Judgement:
     flipped = case.diff.flipped
     few = len(case.diff.left_first) == len(case.diff.left_second) == 1
     state = bool(case.slot and case.slot & flipped)
+    if case.diff.extra_second and not case.anchors - flipped:
+        return different("other_object", sure=False)
     if ((flipped - _LIKING and _short(case)) or few) and (state or len(about) > 1):
         return newer("turned_round", sure=False)
     return different("other_object", sure=False)

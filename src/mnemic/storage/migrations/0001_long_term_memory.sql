@@ -95,6 +95,8 @@ create table memory_item (
     model_id       smallint not null references embedding_model,
     lexemes        tsvector not null,
     n_tokens       int not null,
+    slots          text[] not null default '{}',
+    script         text not null default '',
     primary key (scope_key, id)
 );
 create unique index memory_item_exact on memory_item (scope_key, content_mac)

@@ -19,31 +19,40 @@ order by valid_from desc
 limit 1
 
 -- name: neighbours
-select id, version, content_enc, valid_from, 1 - (embedding <=> %(embedding)s) as cosine
-from memory_item
-where scope_key = %(scope_key)s and model_id = %(model_id)s
-  and (status = 'active'
-       or (status = 'pending'
-           and not exists (select from verification v
-                           where v.scope_key = memory_item.scope_key and v.item_id = memory_item.id
-                             and v.reason = 'instruction_like' and v.answered_at is null))
-       or (%(since)s::timestamptz is not null and status in ('superseded', 'archived')
-           and valid_to > valid_from))
-  and (valid_to is null or valid_to > coalesce(%(since)s::timestamptz, now()))
-  and id <> %(except_id)s
-order by embedding <=> %(embedding)s
-limit %(limit)s
+with comparable as (
+    select id, embedding <=> %(embedding)s as distance, slots && %(slots)s::text[] as same_slot
+    from memory_item
+    where scope_key = %(scope_key)s and model_id = %(model_id)s
+      and (status = 'active'
+           or (status = 'pending'
+               and not exists (select from verification v
+                               where v.scope_key = memory_item.scope_key and v.item_id = memory_item.id
+                                 and v.reason = 'instruction_like' and v.answered_at is null))
+           or (%(since)s::timestamptz is not null and status in ('superseded', 'archived')
+               and valid_to > valid_from))
+      and (valid_to is null or valid_to > coalesce(%(since)s::timestamptz, now()))
+      and id <> %(except_id)s
+), nominated as (
+    (select * from comparable order by distance limit %(limit)s)
+    union
+    (select * from comparable where same_slot order by distance limit %(limit)s)
+)
+select m.id, m.version, m.content_enc, m.valid_from, 1 - n.distance as cosine, n.same_slot
+from nominated n
+join memory_item m on m.scope_key = %(scope_key)s and m.id = n.id
+order by n.distance
 
 -- name: insert
 insert into memory_item (
     scope_key, id, scope, scope_id, owner_id, memory_type, content_enc, content_mac, source, source_id,
     source_seqs, confidence, status, reason_enc, metadata_enc, created_at, recorded_at,
-    valid_from, valid_to, embedding, model_id, lexemes, n_tokens)
+    valid_from, valid_to, embedding, model_id, lexemes, n_tokens, slots, script)
 values (
     %(scope_key)s, %(id)s, %(scope)s, %(scope_id)s, %(owner_id)s, %(memory_type)s, %(content_enc)s,
     %(content_mac)s, %(source)s, %(source_id)s, %(source_seqs)s, %(confidence)s, %(status)s,
     %(reason_enc)s, %(metadata_enc)s, now(), now(), least(coalesce(%(valid_from)s, now()), now()),
-    %(valid_to)s, %(embedding)s, %(model_id)s, %(lexemes)s::tsvector, %(n_tokens)s)
+    %(valid_to)s, %(embedding)s, %(model_id)s, %(lexemes)s::tsvector, %(n_tokens)s,
+    %(slots)s, %(script)s)
 
 -- name: supersede
 update memory_item
@@ -163,12 +172,14 @@ where scope_key = %(user_scope)s or starts_with(scope_key, %(sessions)s)
 insert into memory_item (
     scope_key, id, scope, scope_id, owner_id, memory_type, content_enc, content_mac, source, source_id,
     source_seqs, confidence, visibility, status, reason_enc, metadata_enc, created_at, recorded_at,
-    valid_from, valid_to, retired_at, superseded_by, version, embedding, model_id, lexemes, n_tokens)
+    valid_from, valid_to, retired_at, superseded_by, version, embedding, model_id, lexemes, n_tokens,
+    slots, script)
 select scope_key, %(version_id)s, scope, scope_id, owner_id, memory_type, %(content_enc)s, content_mac,
     source, source_id, source_seqs, confidence, visibility, 'superseded', %(reason_enc)s, %(metadata_enc)s,
     created_at, recorded_at, valid_from,
     case when %(corrected)s then valid_from else least(valid_to, greatest(valid_from, now())) end,
-    now(), id, version, embedding, model_id, lexemes, n_tokens
+    now(), id, version, embedding, model_id, lexemes, n_tokens,
+    slots, script
 from memory_item
 where scope_key = %(scope_key)s and id = %(id)s
 
@@ -179,7 +190,8 @@ set content_enc = %(content_enc)s, content_mac = %(content_mac)s, reason_enc = %
     status = %(status)s, version = version + 1, recorded_at = now(),
     valid_from = case when %(corrected)s then valid_from else now() end,
     valid_to = %(valid_to)s, embedding = %(embedding)s, model_id = %(model_id)s,
-    lexemes = %(lexemes)s::tsvector, n_tokens = %(n_tokens)s
+    lexemes = %(lexemes)s::tsvector, n_tokens = %(n_tokens)s,
+    slots = %(slots)s, script = %(script)s
 where scope_key = %(scope_key)s and id = %(id)s and version = %(version)s
 
 -- name: revise

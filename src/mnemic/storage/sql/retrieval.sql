@@ -40,15 +40,22 @@ with q as (
     where model_id = %(model_id)s
     order by embedding <=> %(embedding)s, id
     limit %(candidates)s
+), filling as (
+    select scope_key, id
+    from readable
+    where slots && %(slots)s::text[]
+    limit %(candidates)s
 ), candidates as (
     select scope_key, id from words
     union
     select scope_key, id from nearest
+    union
+    select scope_key, id from filling
 )
 select m.scope_key, m.id, m.scope, m.scope_id, m.owner_id, m.memory_type, m.content_enc, m.source,
     m.source_id, m.source_seqs, m.confidence, m.status, m.reason_enc, m.metadata_enc, m.created_at,
     m.recorded_at, m.valid_from, m.valid_to, m.retired_at, m.superseded_by, m.version,
-       m.n_tokens, w.ns, w.tfs, s.documents, s.average_tokens,
+       m.n_tokens, m.script, m.slots && %(slots)s::text[] as same_slot, w.ns, w.tfs, s.documents, s.average_tokens,
        case when m.model_id = %(model_id)s then 1 - (m.embedding <=> %(embedding)s) end as cosine,
        (select coalesce(array_agg(coalesce(d.df, 0) order by q.n), '{}') from q left join df d using (n)) as df
 from candidates c
