@@ -4,45 +4,27 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
-from mnemic.chat import ChatModel, OpenAIChat
-from mnemic.deployment import Deployment
+from mnemic.chat import ChatModel
 from mnemic.embedding.protocol import Embedder
-from mnemic.embedding.registry import register
 from mnemic.errors import InvalidInput
 from mnemic.keys import KeyProvider
 from mnemic.longterm.changes import UNCHANGED, Changes, Unchanged
 from mnemic.longterm.draft import Draft, checked
 from mnemic.longterm.gate import Decision, Limits, screen
 from mnemic.longterm.items import Deletion, Items, Page, Question
-from mnemic.longterm.judge import slots
 from mnemic.longterm.passes import Passes, PassReport, Rate
-from mnemic.longterm.sensitive import DEFAULT_CATEGORIES
 from mnemic.longterm.write import Writer
 from mnemic.model import Actor, Hit, MemoryItem, MemoryType, Scope, Source, Verdict
+from mnemic.parts import Parts, assemble
 from mnemic.permissions import home
+from mnemic.resources.shelf import Resources
 from mnemic.retrieval.context import format_hits
-from mnemic.retrieval.search import Search
-from mnemic.retrieval.usage import UsageMarks
 from mnemic.session.messages import MessageLog
 from mnemic.settings import Settings
-
-
-@dataclass(frozen=True, slots=True)
-class _Parts:
-    deployment: Deployment
-    writer: Writer
-    items: Items
-    changes: Changes
-    passes: Passes
-    search: Search
-    usage: UsageMarks
-    sessions: MessageLog
-    loop: asyncio.AbstractEventLoop
 
 
 class MemoryService:
@@ -63,8 +45,7 @@ class MemoryService:
         self._given_embedder = embedder
         self._given_chat = chat_model
         self._key_provider = key_provider
-        self._running: _Parts | None = None
-        self._own: list[Any] = []
+        self._running: Parts | None = None
 
     @classmethod
     def open(
@@ -100,12 +81,9 @@ class MemoryService:
     async def __aenter__(self) -> Self:
         if self._running is not None:
             raise InvalidInput("service_already_open", "This service is open: make another one.")
-        deployment = await Deployment.start(self.settings, self._key_provider)
-        try:
-            self._running = await self._compose(deployment)
-        except BaseException:
-            await deployment.close()
-            raise
+        self._running = await assemble(
+            self.settings, self._given_embedder, self._given_chat, self._key_provider
+        )
         return self
 
     async def __aexit__(self, *exc: object) -> None:
@@ -117,80 +95,10 @@ class MemoryService:
             _require_same_loop(self._running.loop)
         parts, self._running = self._running, None
         if parts is not None:
-            try:
-                await parts.usage.close()
-            finally:
-                await parts.deployment.close()
-        for endpoint in self._own:
-            await endpoint.aclose()
-        self._own.clear()
-
-    async def _compose(self, deployment: Deployment) -> _Parts:
-        settings = self.settings
-        chat = self._given_chat or self._configured_chat()
-        model = await register(
-            deployment.database, self._given_embedder or self._configured_embedder()
-        )
-        limits = Limits(
-            min_confidence=settings.min_confidence,
-            confirm_below=settings.confirm_below,
-            min_length=settings.min_length,
-            max_length=settings.max_length,
-            duplicate_threshold=settings.duplicate_threshold,
-            categories=DEFAULT_CATEGORIES | settings.sensitive_extra,
-            on_sensitive=settings.on_sensitive,
-        )
-        database, keys = deployment.database, deployment.keys
-        writer = Writer(database, keys, model, limits, chat)
-        usage = UsageMarks(database)
-        items = Items(writer)
-        return _Parts(
-            deployment,
-            writer,
-            items,
-            Changes(writer, items),
-            Passes(writer, settings.max_extractions, chat),
-            Search(database, keys, model, usage, slots),
-            usage,
-            MessageLog(database, keys),
-            asyncio.get_running_loop(),
-        )
-
-    def _configured_embedder(self) -> Embedder:
-        settings = self.settings
-        if settings.embedding_base_url is None:
-            from mnemic.embedding.local import LocalEncoder
-
-            encoder = LocalEncoder()
-            self._own.append(encoder)
-            return encoder
-        from mnemic.embedding.openai import OpenAIEmbedder
-
-        embedder = OpenAIEmbedder(
-            settings.embedding_base_url,
-            settings.embedding_model,
-            api_key=settings.embedding_api_key,
-            dims=settings.embedding_dimensions,
-            allowed_hosts=settings.allowed_hosts,
-        )
-        self._own.append(embedder)
-        return embedder
-
-    def _configured_chat(self) -> ChatModel | None:
-        settings = self.settings
-        if settings.chat_base_url is None or settings.chat_model is None:
-            return None
-        chat = OpenAIChat(
-            settings.chat_base_url,
-            settings.chat_model,
-            api_key=settings.chat_api_key,
-            allowed_hosts=settings.allowed_hosts,
-        )
-        self._own.append(chat)
-        return chat
+            await parts.close()
 
     @property
-    def _parts(self) -> _Parts:
+    def _parts(self) -> Parts:
         if self._running is None:
             raise InvalidInput(
                 "service_not_open",
@@ -203,6 +111,11 @@ class MemoryService:
     def sessions(self) -> MessageLog:
         """The message log: what was said, in order."""
         return self._parts.sessions
+
+    @property
+    def resources(self) -> Resources:
+        """Conversations and documents, searchable beside the memories."""
+        return self._parts.resources
 
     @property
     def key_file(self) -> Path | None:
@@ -294,7 +207,11 @@ class MemoryService:
         return await self._parts.items.delete_all(actor, dry_run=dry_run)
 
     async def extract(self, actor: Actor) -> PassReport:
-        """Turn what was said in the actor's session since the last pass into memories."""
+        """Turn what was said in the actor's session since the last pass into memories.
+
+        The turns become searchable first, also where the pass is refused for coming too soon.
+        """
+        await self._parts.resources.index(actor)
         return await self._parts.passes.run(actor)
 
     # ---- asking the gate without writing

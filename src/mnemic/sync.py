@@ -131,6 +131,11 @@ class SyncMemoryService(_Blocking):
         return _Blocking(self._loop.wait(_read(self._part, "sessions")), self._loop)
 
     @property
+    def resources(self) -> Any:
+        """Conversations and documents, blocking."""
+        return _Blocking(self._loop.wait(_read(self._part, "resources")), self._loop)
+
+    @property
     def key_file(self) -> Any:
         """Where the key-encryption key lies; see MemoryService.key_file."""
         return self._loop.wait(_read(self._part, "key_file"))

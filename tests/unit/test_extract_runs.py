@@ -98,3 +98,14 @@ def test_a_joke_may_be_taken_back_in_the_next_turn(taken_back: str) -> None:
 
 def test_a_later_joke_takes_back_only_the_turn_before_it() -> None:
     assert said("I live in Oban.", "I have four cats.", "Just kidding!") == ["I live in Oban"]
+
+
+def test_a_bracket_that_opens_in_a_content_is_closed_in_it() -> None:
+    assert said("我下周一去成都出差 3 天 (5/4-5/6), 带什么?") == [
+        "我下周一去成都出差 3 天 (5/4-5/6)"
+    ]
+
+
+def test_the_users_own_words_win_over_a_guess_put_right() -> None:
+    turns = [Turn("assistant", "你是编程新手，对吧？"), Turn("user", "不是，我写 Perl 写了四年。")]
+    assert [c.content for c in extract_rules(turns)] == ["我写 Perl 写了四年"]

@@ -1,8 +1,8 @@
 """How does a vector travel to PostgreSQL?
 
 pgvector's ``halfvec`` in its binary form: dimensions and a reserved field (two 16-bit integers), then one
-IEEE half float a dimension, all big-endian. Half the bytes of text, and no parsing. Statements that read one
-back say ``embedding::real[]``.
+IEEE half float a dimension, all big-endian. Half the bytes of text, and no parsing. A list of HalfVector
+travels as ``halfvec[]``. Statements that read one back say ``embedding::real[]``.
 """
 
 from __future__ import annotations
@@ -49,5 +49,6 @@ async def register(conn: AsyncConnection[object]) -> None:
             "The database has no pgvector 0.8 or newer: install it and run "
             "CREATE EXTENSION vector as a superuser.",
         )
+    info.register(conn)  # with its array type, by which psycopg sends a list of them
     dumper = type("HalfDumper", (_HalfDumper,), {"oid": info.oid})
     conn.adapters.register_dumper(HalfVector, dumper)

@@ -1,7 +1,7 @@
 """How does one get to the database? Only through ``Database.transaction(actor)``.
 
 A transaction opens with one round trip: BEGIN, the search path, the actor's scopes for row-level security,
-and the user's status and key epoch. All of it is local to the transaction, so a transaction pooler between
+and the user's status, key epoch and embedding model. All of it is local to the transaction, so a transaction pooler between
 us and PostgreSQL changes nothing. Prepared statements are not: a connection that reaches its session through
 a pooler prepares none.
 """
@@ -30,7 +30,8 @@ Params = dict[str, Any]
 _BEGIN = sql.SQL(
     "begin; set local search_path = {schema}, {types}; set local mnemic.scopes = {scopes};"
     " set local mnemic.sessions = {sessions};"
-    " select status, key_epoch from app_user where scope_key = {user}"
+    " select u.status, u.key_epoch, coalesce(u.model_id, d.model_id) as model_id"
+    " from deployment d left join app_user u on u.scope_key = {user}"
 )
 _BEGIN_SYSTEM = sql.SQL("begin; set local search_path = {schema}, {types}; select null")
 _SERVER = """
@@ -43,11 +44,15 @@ _ATTEMPTS = 3
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
-    """An open transaction of one actor: statements in, rows as dictionaries out."""
+    """An open transaction of one actor: statements in, rows as dictionaries out.
+
+    ``model_id`` is the embedding model of its user's vectors when the transaction began.
+    """
 
     conn: AsyncConnection[DictRow]
     known_user: bool
     key_epoch: int
+    model_id: int | None = None
 
     async def all(self, statement: LiteralString, params: Params | None = None) -> list[DictRow]:
         """Run a statement and return its rows."""
@@ -117,7 +122,12 @@ class Database:
         async with self._begun(self._opening(actor)) as (conn, row):
             if row is not None and row["status"] == "erased":
                 raise PermissionDenied("user_erased", "This user was erased.")
-            yield Transaction(conn, row is not None, row["key_epoch"] if row else 1)
+            if row is None:  # a schema that no deployment has moved into
+                yield Transaction(conn, False, 1)
+                return
+            yield Transaction(
+                conn, row["status"] is not None, row["key_epoch"] or 1, row["model_id"]
+            )
 
     @asynccontextmanager
     async def system(self) -> AsyncIterator[Transaction]:

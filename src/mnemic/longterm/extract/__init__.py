@@ -48,8 +48,11 @@ def _of_turn(turns: Sequence[Turn], index: int) -> Iterator[Candidate]:
     if before is not None and before.role == "assistant":
         answered = answer(before.content, turn.content, (_seq(turns, index - 1), seq))
         if answered is not None:
-            yield answered
-            yield from _stated(_after_first_sentence(turn.content), seq)
+            first, rest = _first_sentence(turn.content)
+            corrects = answered.reason == "guess_put_right"
+            own_words = list(_stated(first, seq)) if corrects else []
+            yield from own_words or [answered]
+            yield from _stated(rest, seq)
             return
     yield from _stated(turn.content, seq)
 
@@ -60,9 +63,11 @@ def _taken_back(turns: Sequence[Turn], index: int) -> bool:
     return later is not None and takes_back(later.content)
 
 
-def _after_first_sentence(text: str) -> str:
+def _first_sentence(text: str) -> tuple[str, str]:
+    """Part a text behind its first sentence."""
     sentences = split(text)
-    return text[sentences[1].start :] if len(sentences) > 1 else ""
+    cut = sentences[1].start if len(sentences) > 1 else len(text)
+    return text[:cut], text[cut:]
 
 
 def _stated(text: str, seq: int) -> Iterator[Candidate]:

@@ -8,7 +8,7 @@ from mnemic.longterm.extract.rule import alternatives as _any
 KIN = _any(
     "mum|mom|mother|dad|father|parents|wife|husband|partner|spouse|fiance|fiancé|fiancee|fiancée|girlfriend|boyfriend|son|daughter|kid|kids|child|children|baby|toddler|"
     "brother|sister|twin|twins|siblings|grandma|grandmother|grandpa|grandfather|granddad|gran|nan|grandson|granddaughter|aunt|uncle|cousin|niece|nephew|"
-    "mother-in-law|father-in-law|brother-in-law|sister-in-law|in-laws|stepson|stepdaughter|stepmother|stepfather|stepdad|stepmom|godson|goddaughter|family|ex-wife|ex-husband|"
+    "daughter-in-law|son-in-law|mother-in-law|father-in-law|brother-in-law|sister-in-law|in-laws|stepson|stepdaughter|stepmother|stepfather|stepdad|stepmom|godson|goddaughter|family|ex-wife|ex-husband|"
     "friend|best friend|flatmate|roommate|housemate|neighbour|neighbor|boss|manager|colleague|coworker|co-worker|teammate|mentor|supervisor|assistant|landlord|"
     "teacher|tutor|coach|therapist|accountant|lawyer|dentist|nanny|client|business partner|cofounder|co-founder|intern|dog|cat|puppy|kitten|parrot|rabbit|hamster|horse|pet|tortoise|pony"
 )

@@ -31,7 +31,13 @@ class Statement:
     own_subject: bool = False
 
     def content(self, text: str) -> str:
-        return (self.prefix + text[self.start : self.end]).strip()
+        """Return the words, with the bracket that a clause end cut off."""
+        said = text[self.start : self.end]
+        after = text[self.end : self.end + 1]
+        opened = {")": "(", "）": "（"}.get(after, "")
+        if opened and said.count(opened) > said.count(after):
+            said += after
+        return (self.prefix + said).strip()
 
 
 def statements(text: str, language: Language) -> tuple[Statement, ...]:

@@ -1,7 +1,11 @@
 -- Memory items: the write path, reading by id, lists, chains. Every statement names its scopes.
 
 -- name: lock_scope
-select pg_advisory_xact_lock(hashtextextended(%(scope_key)s, 0))
+-- shared with other writers: whoever changes a model waits for them, and they for it
+select pg_advisory_xact_lock_shared(hashtextextended('embedding', 0)),
+       pg_advisory_xact_lock_shared(hashtextextended(
+           'embedding user:' || split_part(split_part(%(scope_key)s, ':', 2), '/', 1), 0)),
+       pg_advisory_xact_lock(hashtextextended(%(scope_key)s, 0))
 
 -- name: exact
 select id, valid_to is not null and valid_to <= coalesce(%(since)s::timestamptz, now()) as expired

@@ -1,0 +1,150 @@
+"""Of what is a running service made? Every object is put together here, once, from the settings."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from mnemic.chat import ChatModel, OpenAIChat
+from mnemic.deployment import Deployment
+from mnemic.embedding.protocol import Embedder
+from mnemic.embedding.registry import register
+from mnemic.keys import KeyProvider
+from mnemic.longterm.changes import Changes
+from mnemic.longterm.gate import Limits
+from mnemic.longterm.items import Items
+from mnemic.longterm.judge import slots
+from mnemic.longterm.passes import Passes
+from mnemic.longterm.sensitive import DEFAULT_CATEGORIES
+from mnemic.longterm.write import Writer
+from mnemic.resources.shelf import Resources
+from mnemic.retrieval.search import Search
+from mnemic.retrieval.usage import UsageMarks
+from mnemic.session.messages import MessageLog
+from mnemic.settings import Settings
+
+Keep = Callable[[Any], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a running service consists of; ``endpoints`` are those that it made itself."""
+
+    deployment: Deployment
+    writer: Writer
+    items: Items
+    changes: Changes
+    passes: Passes
+    search: Search
+    usage: UsageMarks
+    sessions: MessageLog
+    resources: Resources
+    endpoints: tuple[Any, ...]
+    loop: asyncio.AbstractEventLoop
+
+    async def close(self) -> None:
+        """Write what is still buffered, close connections and endpoints, leave the embedded server."""
+        try:
+            await self.usage.close()
+        finally:
+            await self.deployment.close()
+            await _close(self.endpoints)
+
+
+async def assemble(
+    settings: Settings,
+    embedder: Embedder | None = None,
+    chat_model: ChatModel | None = None,
+    key_provider: KeyProvider | None = None,
+) -> Parts:
+    """Start the deployment and make everything on it; what is not given comes from the settings."""
+    deployment = await Deployment.start(settings, key_provider)
+    own: list[Any] = []
+    try:
+        chat = chat_model or _configured_chat(settings, own.append)
+        return await _compose(
+            deployment, settings, embedder or _configured_embedder(settings, own.append), chat, own
+        )
+    except BaseException:
+        await deployment.close()
+        await _close(own)
+        raise
+
+
+async def _compose(
+    deployment: Deployment,
+    settings: Settings,
+    embedder: Embedder,
+    chat: ChatModel | None,
+    own: list[Any],
+) -> Parts:
+    database, keys = deployment.database, deployment.keys
+    model = await register(database, embedder)
+    writer = Writer(database, keys, model, _limits(settings), chat)
+    usage = UsageMarks(database)
+    items = Items(writer)
+    return Parts(
+        deployment=deployment,
+        writer=writer,
+        items=items,
+        changes=Changes(writer, items),
+        passes=Passes(writer, settings.max_extractions, chat),
+        search=Search(database, keys, model, usage, slots),
+        usage=usage,
+        sessions=MessageLog(database, keys),
+        resources=Resources(database, keys, model),
+        endpoints=tuple(own),
+        loop=asyncio.get_running_loop(),
+    )
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(
+        min_confidence=settings.min_confidence,
+        confirm_below=settings.confirm_below,
+        min_length=settings.min_length,
+        max_length=settings.max_length,
+        duplicate_threshold=settings.duplicate_threshold,
+        categories=DEFAULT_CATEGORIES | settings.sensitive_extra,
+        on_sensitive=settings.on_sensitive,
+    )
+
+
+def _configured_embedder(settings: Settings, keep: Keep) -> Embedder:
+    if settings.embedding_base_url is None:
+        from mnemic.embedding.local import LocalEncoder
+
+        encoder = LocalEncoder()
+        keep(encoder)
+        return encoder
+    from mnemic.embedding.openai import OpenAIEmbedder
+
+    embedder = OpenAIEmbedder(
+        settings.embedding_base_url,
+        settings.embedding_model,
+        api_key=settings.embedding_api_key,
+        dims=settings.embedding_dimensions,
+        allowed_hosts=settings.allowed_hosts,
+    )
+    keep(embedder)
+    return embedder
+
+
+def _configured_chat(settings: Settings, keep: Keep) -> ChatModel | None:
+    if settings.chat_base_url is None or settings.chat_model is None:
+        return None
+    chat = OpenAIChat(
+        settings.chat_base_url,
+        settings.chat_model,
+        api_key=settings.chat_api_key,
+        allowed_hosts=settings.allowed_hosts,
+    )
+    keep(chat)
+    return chat
+
+
+async def _close(endpoints: tuple[Any, ...] | list[Any]) -> None:
+    for endpoint in endpoints:
+        await endpoint.aclose()

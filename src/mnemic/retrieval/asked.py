@@ -1,0 +1,130 @@
+"""What does a query ask for, beside its words: whose turn, which side, which days?
+
+Pure. Names are only candidates here: the database knows by keyed hash which of them spoke. The phrases
+are general ones of Chinese and English, the same for every conversation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import date
+
+from mnemic.lexical import fold, query_tokens, telling, tokens
+from mnemic.retrieval.dates import spans
+from mnemic.retrieval.span import Span
+
+EVERYDAY = 0.5
+"""Weight of everyday words in a query over turns; memories are short and give them a quarter."""
+SENTENCES_FROM = 3
+"""Sentences from which a query is also read sentence by sentence."""
+_MOST_SENTENCES = 24
+_MOST_NAMES = 256
+_YEARS = 12
+_NOBODY = frozenset(("user", "assistant", "system", "tool"))
+
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
+_NAME = re.compile(r"[^\W\d_\u2e80-\u9fff]+(?:['’-][^\W\d_\u2e80-\u9fff]+)*")
+_HAN_RUN = re.compile(r"[\u3400-\u9fff·]{2,}")
+_POSSESSIVE = re.compile(r"['’]s?$")
+
+_SAY = "say|tell|suggest|recommend|mention|advise|explain|give|offer|list|propose|introduce|describe|provide|teach"
+_SAID = (
+    "said|told|suggested|recommended|mentioned|advised|explained|gave|given|offered|listed|proposed|introduced"
+    "|described|provided|taught"
+)
+_TOLD = re.compile(
+    rf"\byou (?:(?:just|also|already|once|previously|have|had|earlier) )*(?:{_SAID})\b"
+    r"|\byour (?:earlier |previous )?(?:advice|suggestion|recommendation|answer|explanation|reply|tips)"
+    rf"|\b(?:did|have|had) you (?:\w+ )?(?:{_SAY})"
+    r"|[你您](?:之前|曾经|曾|以前|上次|那天|当时|还|都|是)*(?:怎么|如何|都|给我|为我|向我|跟我|对我)*"
+    r"(?:说过|说的|告诉过|告诉我|推荐过|推荐了|推荐的|建议过|建议我|建议了|提到|介绍|提供了|提供过|给出|分享|教过|教我"
+    r"|回答|解释)",
+    re.IGNORECASE,
+)
+_REQUEST = re.compile(
+    r"\b(?:can|could|would|will) you\b|\b(?:recommend|suggest|help me|give me|show me|how (?:do|can|should) i"
+    r"|what (?:are|should)|explain|plan)\b|推荐|建议|帮我|怎么|请",
+    re.IGNORECASE,
+)
+_PAST = re.compile(r"\b(?:did|was|were|had|have i|has)\b|我.{0,6}[过了]", re.IGNORECASE)
+_TALK = "conversation|chat|session|time we (?:talked|spoke|met|chatted)"
+_HAN_TALK = "对话|聊天|聊|见面|交流|谈"
+_FIRST = re.compile(
+    rf"\b(?:very first|first|initial) (?:{_TALK})|第一次(?:{_HAN_TALK})|最开始[聊谈说]", re.IGNORECASE
+)
+_LATEST = re.compile(
+    rf"\b(?:most recent|last|latest|previous) (?:{_TALK})|(?:上一?次|最近一次)(?:{_HAN_TALK})",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A query as the ranking of turns reads it.
+
+    ``names`` are folded words that may be a speaker's name, ``of_name`` the places in ``lexemes`` that each
+    gives. ``side`` is -1 when it asks what the assistant said, else 1. ``request`` marks a wish for help, to
+    which standing preferences apply.
+    """
+
+    lexemes: tuple[str, ...]
+    tells: tuple[float, ...]
+    names: tuple[str, ...] = ()
+    of_name: tuple[tuple[int, ...], ...] = ()
+    side: int = 1
+    request: bool = False
+    spans: tuple[Span, ...] = ()
+    first: bool = False
+    latest: bool = False
+
+
+def read(query: str, today: date | None = None, own_name: str = "") -> Asked:
+    """Return what a query asks for. ``own_name`` is the actor's: it says nothing in the actor's own scope."""
+    own = frozenset(tokens(own_name))
+    lexemes = tuple(word for word in query_tokens(query) if word not in own)
+    place = {lexeme: index for index, lexeme in enumerate(lexemes)}
+    names = tuple(speaker_candidates(query))
+    years = range(today.year - _YEARS, today.year + 2) if today else ()
+    return Asked(
+        lexemes,
+        tuple(1.0 if telling(lexeme) == 1.0 else EVERYDAY for lexeme in lexemes),
+        names,
+        tuple(tuple(place[word] for word in tokens(name) if word in place) for name in names),
+        -1 if _TOLD.search(query) else 1,
+        bool(_REQUEST.search(query)) and not _PAST.search(query),
+        spans(query, years, today),
+        bool(_FIRST.search(query)),
+        bool(_LATEST.search(query)),
+    )
+
+
+def speaker_key(name: str) -> str:
+    """Return the form in which the name of a speaker is compared."""
+    return fold(name).casefold().strip()
+
+
+def speaker_candidates(query: str) -> Iterator[str]:
+    """Yield what may be a speaker's name in a query, folded, each once, at most 256.
+
+    One to three words that follow each other; in Chinese two to four characters.
+    """
+    found: dict[str, None] = {}
+    text = fold(query)
+    words = [_POSSESSIVE.sub("", word) for word in _NAME.findall(text)]
+    for length in (1, 2, 3):
+        for start in range(len(words) - length + 1):
+            found.setdefault(speaker_key(" ".join(words[start : start + length])))
+    for run in _HAN_RUN.findall(text):
+        for length in (2, 3, 4):
+            for start in range(len(run) - length + 1):
+                found.setdefault(run[start : start + length])
+    names = (name for name in found if len(name) > 1 and name not in _NOBODY)
+    yield from (name for _, name in zip(range(_MOST_NAMES), names, strict=False))
+
+
+def sentences(query: str) -> tuple[str, ...]:
+    """Return the sentences of a query that has three or more, else nothing."""
+    parts = [part.strip() for part in _SENTENCE.split(query) if part and len(part.strip()) > 3]
+    return tuple(parts[:_MOST_SENTENCES]) if len(parts) >= SENTENCES_FROM else ()
