@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: install demo test check format lint types imports sizes test-services eval-dev bench clean
+.PHONY: install demo test check format lint types imports sizes install-services test-services eval-dev bench bench-full clean
 
 install: .venv/installed
 
@@ -36,8 +36,12 @@ imports: install
 sizes: install
 	$(BIN)/python tests/sizes.py src
 
+# as root, for its packages of the system; `make test-services` starts and stops the servers itself
+install-services: install
+	bash .ci/services.sh
+
 test-services: install
-	$(BIN)/pytest -q -m services
+	$(BIN)/pytest -q -m services tests/services
 
 EVAL ?= ../shared/eval
 eval-dev: install
@@ -47,6 +51,9 @@ eval-dev: install
 
 bench: install
 	$(BIN)/python -m benchmarks.run
+
+bench-full: install
+	$(BIN)/python -m benchmarks.run --full --peers --write
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -27,9 +27,10 @@ limit %s
 _BARE = """
 insert into floor_row (
     scope_key, id, scope, scope_id, owner_id, memory_type, content_enc, content_mac, source,
-    confidence, status, created_at, recorded_at, valid_from, embedding, model_id, lexemes, n_tokens)
+    confidence, status, created_at, recorded_at, valid_from, embedding, model_id, lexemes, n_tokens,
+    slots, script)
 values (%s, %s, 'user', %s, %s, 'fact', %s, %s, 'user', 0.9, 'active', now(), now(), now(), %s, %s,
-    %s::tsvector, %s)
+    %s::tsvector, %s, %s, %s)
 """
 Connection = AsyncConnection[tuple[Any, ...]]
 
@@ -78,6 +79,7 @@ def bare_row(
     return (
         *(scope_key, row_id, user, user, sealed["content_enc"], found_by["content_mac"]),
         *(found_by["embedding"], found_by["model_id"], found_by["lexemes"], found_by["n_tokens"]),
+        *(found_by["slots"], found_by["script"]),
     )
 
 

@@ -7,11 +7,13 @@ through a temporary table. The floor's table gets the same texts and vectors in 
 
 from __future__ import annotations
 
+import re
 import struct
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import lru_cache
 from itertools import chain
 from typing import Any
 
@@ -19,7 +21,6 @@ from psycopg import AsyncConnection, AsyncCopy
 from psycopg.abc import Buffer
 from psycopg.adapt import Dumper
 from psycopg.pq import Format
-from psycopg.types import TypeInfo
 from psycopg.types.json import Jsonb
 
 from benchmarks.data import CURVE, DIMS, Corpus, Memories, Prepared
@@ -28,31 +29,21 @@ from mnemic.deployment import Deployment
 from mnemic.embedding.registry import Model, register
 from mnemic.ids import new_id
 from mnemic.item_rows import seal_texts, search_columns
+from mnemic.longterm.judge import slots
 from mnemic.model import Actor
 
-_COLUMNS = {
-    "scope_key": "text",
-    "id": "uuid",
-    "scope": "text",
-    "scope_id": "text",
-    "owner_id": "text",
-    "memory_type": "text",
-    "content_enc": "bytea",
-    "content_mac": "bytea",
-    "source": "text",
-    "confidence": "float4",
-    "status": "text",
-    "created_at": "timestamptz",
-    "recorded_at": "timestamptz",
-    "valid_from": "timestamptz",
-    "embedding": "halfvec",
-    "model_id": "int2",
-    "lexemes": "tsvector",
-    "n_tokens": "int4",
-}
-_FLOOR = {"user_id": "text", "id": "uuid", "content": "text", "embedding": "halfvec"}
+_OURS = (
+    *("scope_key", "id", "scope", "scope_id", "owner_id", "memory_type", "content_enc"),
+    *("content_mac", "source", "confidence", "status", "created_at", "recorded_at", "valid_from"),
+    *("embedding", "model_id", "lexemes", "n_tokens", "slots", "script"),
+)
+_FLOOR = ("user_id", "id", "content", "embedding")
 _USERS_A_ROUND = 200
+_NUMBER = re.compile(r"\d+")
 _HALF_HEADER = struct.pack(">hh", DIMS, 0)
+
+
+Types = Mapping[tuple[str, str], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,11 +101,11 @@ async def _round(
     deployment: Deployment,
     model_id: int,
     users: list[Memories],
-    types: Mapping[str, int],
+    types: Types,
 ) -> None:
     keys = [await _key(deployment, Actor(memories.user)) for memories in users]
     ids = [[new_id() for _ in memories.texts] for memories in users]
-    names = ", ".join(_COLUMNS)
+    names = ", ".join(_OURS)
     async with conn.transaction():
         await conn.execute("create temporary table staged (like memory_item) on commit drop")
         await conn.execute("alter table staged alter visibility drop not null")
@@ -123,12 +114,12 @@ async def _round(
             _rows(memories, key, row_ids, model_id)
             for memories, key, row_ids in zip(users, keys, ids, strict=True)
         ]
-        async with _copy(conn, "staged", _COLUMNS, types) as copy:
+        async with _copy(conn, "staged", "memory_item", _OURS, types) as copy:
             for row in _mingled(ours):
                 await copy.write_row(row)
         await conn.execute(f"insert into memory_item ({names}) select {names} from staged")
         plain = [_plain(memories, row_ids) for memories, row_ids in zip(users, ids, strict=True)]
-        async with _copy(conn, "floor_item", _FLOOR, types) as copy:
+        async with _copy(conn, "floor_item", "floor_item", _FLOOR, types) as copy:
             for row in _mingled(plain):
                 await copy.write_row(row)
 
@@ -140,24 +131,25 @@ def _mingled(users: list[Iterator[tuple[object, ...]]]) -> Iterator[tuple[object
 
 @asynccontextmanager
 async def _copy(
-    conn: AsyncConnection[Any], table: str, columns: Mapping[str, str], types: Mapping[str, int]
+    conn: AsyncConnection[Any], into: str, like: str, columns: Sequence[str], types: Types
 ) -> AsyncIterator[AsyncCopy]:
-    statement = f"copy {table} ({', '.join(columns)}) from stdin (format binary)"
+    statement = f"copy {into} ({', '.join(columns)}) from stdin (format binary)"
     async with conn.cursor() as cursor, cursor.copy(statement.encode()) as copy:
-        copy.set_types([types[kind] for kind in columns.values()])
+        copy.set_types([types[like, column] for column in columns])
         yield copy
 
 
-async def _types(conn: AsyncConnection[Any]) -> dict[str, int]:
-    """Return the ids of the columns' types; the connection learns to send both packed ones."""
-    found = {}
-    for name in {*_COLUMNS.values(), *_FLOOR.values()}:
-        info = await TypeInfo.fetch(conn, name)
-        assert info is not None, name
-        found[name] = info.oid
-    for kind, name in ((Halves, "halfvec"), (Lexemes, "tsvector")):
-        conn.adapters.register_dumper(kind, type(name, (_PackedDumper,), {"oid": found[name]}))
-    return found
+async def _types(conn: AsyncConnection[Any]) -> Types:
+    """Return the types of both tables' columns; the connection learns to send the packed ones."""
+    cursor = await conn.execute(
+        "select c.relname, a.attname, a.atttypid from pg_attribute a join pg_class c on c.oid = attrelid"
+        " where attrelid in ('memory_item'::regclass, 'floor_item'::regclass) and attnum > 0"
+    )
+    types = {(table, column): oid for table, column, oid in await cursor.fetchall()}
+    for kind, column in ((Halves, "embedding"), (Lexemes, "lexemes")):
+        oid = types["memory_item", column]
+        conn.adapters.register_dumper(kind, type(column, (_PackedDumper,), {"oid": oid}))
+    return types
 
 
 async def _key(deployment: Deployment, actor: Actor) -> DataKey:
@@ -179,18 +171,25 @@ def _plain(memories: Memories, ids: list[Any]) -> Iterator[tuple[object, ...]]:
 def _rows(
     memories: Memories, key: DataKey, ids: list[Any], model_id: int
 ) -> Iterator[tuple[object, ...]]:
-    """Yield rows of memory_item in the order of ``_COLUMNS``."""
+    """Yield rows of memory_item in the order of ``_OURS``."""
     actor, now = Actor(memories.user), datetime.now(UTC)
     scope_key = actor.user_scope
     for text, row_id, vector in zip(memories.texts, ids, _packed(memories), strict=True):
         sealed = seal_texts(key, scope_key, row_id, 1, content=text, reason=None, metadata={})
-        found_by = search_columns(key, text, (), model_id)
+        found_by = search_columns(key, text, (), model_id, _slots(_NUMBER.sub("7", text)))
         yield (
             *(scope_key, row_id, "user", actor.user, actor.user, "fact"),
             *(sealed["content_enc"], found_by["content_mac"], "user", 0.9, "active"),
             *(now, now, now, vector, model_id),
             *(_tsvector(str(found_by["lexemes"])), found_by["n_tokens"]),
+            *(found_by["slots"], found_by["script"]),
         )
+
+
+@lru_cache(maxsize=65_536)
+def _slots(text: str) -> tuple[str, ...]:
+    """Return the attributes that a text fills; they do not hang on the number in it."""
+    return tuple(slots(text))
 
 
 def _tsvector(literal: str) -> Lexemes:

@@ -53,7 +53,7 @@ async def interleaved(
             await call(value)
     found = {name: Series() for name in calls}
     for number, start in enumerate(range(0, len(inputs), block)):
-        names = list(calls) if number % 2 == 0 else list(reversed(calls))
+        names = list(calls) if number % 2 == 0 else list(calls)[::-1]
         for name in names:
             found[name].blocks.append(
                 [await _timed(calls[name], value) for value in inputs[start : start + block]]
@@ -84,7 +84,7 @@ async def rounds(
     size, source = len(inputs) // count, iter(inputs)
     for number in range(count):
         share = list(islice(source, size))
-        for name in list(calls) if number % 2 == 0 else list(reversed(calls)):
+        for name in list(calls) if number % 2 == 0 else list(calls)[::-1]:
             found[name].append(await calls[name](share))
     return found
 

@@ -16,9 +16,10 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import scenarios, startup, table
+from benchmarks import peers, scenarios, startup, table
 from benchmarks.data import Corpus
 from benchmarks.ours import World, world
+from benchmarks.page import page
 from benchmarks.table import Line
 from mnemic.settings import Settings
 
@@ -69,6 +70,14 @@ def _schema(settings: Settings, name: str) -> Settings:
     return Settings.read(**(settings.model_dump(exclude_unset=True) | {"db_schema": name}))
 
 
+async def _others(settings: Settings, sizes: Sequence[int]) -> list[Line]:
+    lines = []
+    for size in sizes:
+        corpus = Corpus("user", max(size // PER_USER, 1), PER_USER)
+        lines += await peers.measured(_schema(settings, f"bench_beside_{size}"), corpus)
+    return lines
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run, print, and tell by the exit status whether every budget was met."""
     asked = parsed(sys.argv[1:] if arguments is None else arguments)
@@ -79,10 +88,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         settings = Settings.read(data_dir=place / "data", key_file=place / "key.key")
         lines += asyncio.run(stored(settings, items, min(items, 20_000), more))
         if asked.peers:
-            from benchmarks import peers
-
-            for size in (10_000, 100_000) if asked.full else (items,):
-                lines += peers.measured(place / "data", Corpus("user", size // PER_USER, PER_USER))
+            sizes = (10_000, 100_000) if asked.full else (items,)
+            lines += asyncio.run(_others(settings, sizes))
     _show(lines, asked)
     return int(any(line.met is False for line in lines))
 
@@ -93,8 +100,6 @@ def _show(lines: Sequence[Line], asked: argparse.Namespace) -> None:
     else:
         print(table.plain(lines))
     if asked.write:
-        from benchmarks.page import page
-
         PAGE.write_text(page(lines, full=asked.full, peers=asked.peers), encoding="utf-8")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from random import Random
 from statistics import median
 from typing import Any
@@ -15,6 +15,7 @@ from benchmarks.table import Line, bounded, within
 from mnemic.ids import new_id
 from mnemic.item_rows import seal_texts, search_columns
 from mnemic.longterm.draft import Draft
+from mnemic.longterm.judge import slots
 from mnemic.model import Actor
 
 CLIENTS = 8
@@ -212,7 +213,7 @@ def _row(world: World, key: Any, user: str, text: str) -> tuple[object, ...]:
     row_id, scope_key = new_id(), Actor(user).user_scope
     sealed = seal_texts(key, scope_key, row_id, 1, content=text, reason=None, metadata={})
     vector = world.embedder.known[text]
-    found_by = search_columns(key, text, vector, world.model.model_id)
+    found_by = search_columns(key, text, vector, world.model.model_id, slots(text))
     return floor.bare_row(scope_key, user, row_id, sealed, found_by)
 
 
@@ -221,6 +222,3 @@ async def _texts(world: World, user: str) -> dict[Any, str]:
         "select id, content from floor_item where user_id = %s", (user,)
     )
     return {row[0]: row[1] for row in await cursor.fetchall()}
-
-
-Step = Callable[[], Awaitable[list[Line]]]

@@ -42,11 +42,11 @@ def bounded(
     return Line(what, f"{value:,.4g} {unit}", floor, None, bound, met)
 
 
-def rows(lines: Sequence[Line]) -> list[tuple[str, ...]]:
+def rows(lines: Sequence[Line]) -> list[tuple[str, str, str, str, str, str]]:
     """Return the cells of a table, its head first."""
     head = ("what", "figure", "floor", "ratio", "budget", "met")
     verdict = {True: "met", False: "NOT MET", None: ""}
-    return [head] + [
+    body = [
         (
             line.what,
             line.figure,
@@ -57,6 +57,7 @@ def rows(lines: Sequence[Line]) -> list[tuple[str, ...]]:
         )
         for line in lines
     ]
+    return [head, *body]
 
 
 def plain(lines: Sequence[Line]) -> str:

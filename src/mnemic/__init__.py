@@ -26,7 +26,7 @@ from mnemic.errors import (
     StorageError,
     StorageUnavailable,
 )
-from mnemic.model import Actor, Candidate, Hit, MemoryItem, Parts, Turn, Verdict
+from mnemic.model import Actor, Candidate, Hit, MemoryItem, Parts, ResourceHit, Turn, Verdict
 
 if TYPE_CHECKING:
     from mnemic.longterm.draft import Draft
@@ -53,6 +53,7 @@ __all__ = [
     "Parts",
     "PermissionDenied",
     "RateLimited",
+    "ResourceHit",
     "Settings",
     "StorageError",
     "StorageUnavailable",

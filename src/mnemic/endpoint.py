@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import json
 import random
+import socket
 import threading
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -21,7 +22,7 @@ from typing import TYPE_CHECKING
 import httpx2
 
 from mnemic.errors import ConfigurationError, MnemicError
-from mnemic.hosts import require_allowed
+from mnemic.hosts import require_allowed, require_public
 
 if TYPE_CHECKING:
     from pydantic import SecretStr
@@ -65,6 +66,10 @@ class Endpoint:
     ``failure(code, message)`` makes the caller's error; ``prefix`` begins its codes
     (``<prefix>_unreachable``, ``<prefix>_timeout``). Raises HostNotAllowed or ConfigurationError
     at once when the URL or the key cannot be meant.
+
+    With ``public_only`` the host is looked up before every attempt, its addresses are checked
+    (``hosts.require_public``), and the request goes to the address that was checked: a name that
+    changes its mind between two look-ups leads nowhere else.
     """
 
     def __init__(
@@ -77,9 +82,14 @@ class Endpoint:
         concurrency: int,
         failure: Callable[[str, str], MnemicError],
         prefix: str,
+        public_only: bool = False,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self.host = require_allowed(base_url, allowed_hosts)
+        self._allowed = frozenset(
+            [allowed_hosts] if isinstance(allowed_hosts, str) else allowed_hosts
+        )
+        self._public_only = public_only
         self._base = _base(base_url)
         self._key = _key(api_key)
         self._patience = patience
@@ -123,16 +133,34 @@ class Endpoint:
     async def _attempt(self, line: _Line, path: str, content: bytes) -> Reply | str:
         try:
             async with asyncio.timeout(self._patience.timeout):
-                answer = await line.client.post(self._base + path, content=content)
+                url = httpx2.URL(self._base + path)
+                if not self._public_only:
+                    answer = await line.client.post(url, content=content)
+                else:
+                    answer = await line.client.post(
+                        url.copy_with(host=await self._checked_address(url)),
+                        content=content,
+                        headers={"host": url.netloc.decode("ascii")},
+                        extensions={"sni_hostname": url.host},
+                    )
         except (TimeoutError, httpx2.TimeoutException):
             return "timeout"
-        except (httpx2.TransportError, httpx2.DecodingError):
+        except (httpx2.TransportError, httpx2.DecodingError, socket.gaierror):
             return "unreachable"
         return Reply(
             answer.status_code,
             _json(answer.content),
             retry_after(answer.headers.get("retry-after")),
         )
+
+    async def _checked_address(self, url: httpx2.URL) -> str:
+        """Look the host up and return an address that may be called. Raises HostNotAllowed."""
+        found = await asyncio.get_running_loop().getaddrinfo(
+            url.host, url.port or 443, type=socket.SOCK_STREAM
+        )
+        addresses = [str(info[4][0]) for info in found]
+        require_public(self.host, addresses, self._allowed)
+        return addresses[0]
 
     def _line(self) -> _Line:
         loop = asyncio.get_running_loop()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import NoReturn
 from urllib.parse import urlsplit
@@ -22,6 +22,8 @@ from mnemic.errors import ConfigurationError, HostNotAllowed
 _LABELS = re.compile(r"[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*")
 _NUMBER_LAST = re.compile(r"(^|\.)([0-9]+|0x[0-9a-f]*)$")
 _ENTRY = re.compile(r"(?P<host>\[[^\[\]]+\]|[^:\[\]/@]+)(:(?P<port>[0-9]{1,5}))?")
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+IPAddress = ipaddress.IPv4Address | ipaddress.IPv6Address
 _DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
@@ -57,6 +59,41 @@ def require_allowed(url: str, allowed: Collection[str]) -> str:
     return host
 
 
+def require_public(host: str, addresses: Sequence[str], allowed: Collection[str]) -> None:
+    """Refuse a host whose addresses are not all of the public internet, unless they are listed.
+
+    For URLs that a user gives: a name that an operator allows with a pattern may lead into the operator's
+    own network, today or at the next look-up. An address passes when ``allowed`` names it literally; so do
+    the hosts that ``require_allowed`` lets through as an address or as localhost, which say what they are.
+    Raises HostNotAllowed (``address_not_public``).
+    """
+    if is_loopback(host) or _address(host) is not None:
+        return
+    listed = {_address(_entry(text).host) for text in _texts(allowed)} - {None}
+    for text in addresses:
+        address = _address(text)
+        if address is None or not (is_public(address) or address in listed):
+            raise HostNotAllowed(
+                "address_not_public",
+                f"The host {host} leads to an address that is not public: an operator must list the"
+                " address itself in MNEMIC_ALLOWED_HOSTS.",
+                host=host,
+            )
+
+
+def is_public(address: IPAddress) -> bool:
+    """Tell whether an address is one of the public internet, also when IPv6 only wraps an IPv4 address."""
+    if isinstance(address, ipaddress.IPv6Address):
+        inner = address.ipv4_mapped or address.sixtofour
+        if address in _NAT64:
+            inner = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
+        if inner is not None:
+            return is_public(inner)
+        if address.teredo is not None:
+            return False
+    return address.is_global and not address.is_multicast
+
+
 def is_loopback(host: str) -> bool:
     """Tell whether a folded host is ``localhost``, 127.0.0.0/8 in four parts, or ``[::1]``."""
     if host in ("localhost", "[::1]"):
@@ -82,6 +119,13 @@ def fold_host(host: str) -> str:
     if len(name) > 253 or not _LABELS.fullmatch(name):
         raise ValueError("not a host name")
     return name
+
+
+def _address(text: str) -> IPAddress | None:
+    try:
+        return ipaddress.ip_address(text.removeprefix("[").removesuffix("]"))
+    except ValueError:
+        return None
 
 
 def _target(url: str) -> tuple[str, str, int]:

@@ -34,6 +34,9 @@ ROLES: tuple[str, ...] = get_args(Role)
 SCOPE_PRIORITY: Mapping[str, float] = {"session": 1.0, "project": 0.8, "user": 0.6}
 """How much closer one scope is to the moment than another (design: session, project, user)."""
 
+MAX_QUERY = 2_000
+"""Characters of a query that a search reads."""
+
 Vector = tuple[float, ...]
 
 _INVISIBLE = re.compile(
@@ -213,3 +216,35 @@ class Hit:
     @property
     def content(self) -> str:
         return self.item.content
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceHit:
+    """A chat turn, or a piece of a document, that a search found; ``id`` is its chunk's.
+
+    ``session`` and ``seq`` say where a turn stands; for a document ``seq`` counts its pieces from 1 and
+    ``title`` may name it. ``before`` and ``after`` are a turn's neighbours where they were asked for.
+    """
+
+    id: UUID
+    resource_id: UUID
+    kind: str
+    content: str
+    score: float
+    parts: Parts
+    seq: int
+    session: str | None = None
+    role: Role = "user"
+    speaker: str | None = None
+    title: str | None = None
+    occurred_at: datetime | None = None
+    cosine: float | None = None
+    words: float = 0.0
+    matched: tuple[str, ...] = ()
+    before: Turn | None = None
+    after: Turn | None = None
+    relevance: float = 0.0
+
+    @property
+    def scope(self) -> Scope:
+        return "user"

@@ -9,8 +9,11 @@ from typing import Any
 
 from mnemic.chat import ChatModel, OpenAIChat
 from mnemic.deployment import Deployment
+from mnemic.embedding.models import Models
+from mnemic.embedding.own import Choice
 from mnemic.embedding.protocol import Embedder
 from mnemic.embedding.registry import register
+from mnemic.embedding.settings import Embeddings
 from mnemic.keys import KeyProvider
 from mnemic.longterm.changes import Changes
 from mnemic.longterm.gate import Limits
@@ -19,6 +22,7 @@ from mnemic.longterm.judge import slots
 from mnemic.longterm.passes import Passes
 from mnemic.longterm.sensitive import DEFAULT_CATEGORIES
 from mnemic.longterm.write import Writer
+from mnemic.resources.chunk_texts import chunk_texts
 from mnemic.resources.shelf import Resources
 from mnemic.retrieval.search import Search
 from mnemic.retrieval.usage import UsageMarks
@@ -26,6 +30,8 @@ from mnemic.session.messages import MessageLog
 from mnemic.settings import Settings
 
 Keep = Callable[[Any], None]
+_USERS_TIMEOUT, _USERS_RETRIES = 10.0, 2
+"""Seconds and repeats for users' own endpoints: a search waits for them before words alone answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,8 @@ class Parts:
     usage: UsageMarks
     sessions: MessageLog
     resources: Resources
+    models: Models
+    embeddings: Embeddings
     endpoints: tuple[Any, ...]
     loop: asyncio.AbstractEventLoop
 
@@ -82,7 +90,8 @@ async def _compose(
 ) -> Parts:
     database, keys = deployment.database, deployment.keys
     model = await register(database, embedder)
-    writer = Writer(database, keys, model, _limits(settings), chat)
+    models = Models(database, keys, model, lambda choice: connect(choice, settings))
+    writer = Writer(database, keys, models, _limits(settings), chat)
     usage = UsageMarks(database)
     items = Items(writer)
     return Parts(
@@ -91,11 +100,13 @@ async def _compose(
         items=items,
         changes=Changes(writer, items),
         passes=Passes(writer, settings.max_extractions, chat),
-        search=Search(database, keys, model, usage, slots),
+        search=Search(database, keys, models, usage, slots),
         usage=usage,
         sessions=MessageLog(database, keys),
-        resources=Resources(database, keys, model),
-        endpoints=tuple(own),
+        resources=Resources(database, keys, models),
+        models=models,
+        embeddings=Embeddings(database, keys, models, chunk_texts),
+        endpoints=(models, *own),
         loop=asyncio.get_running_loop(),
     )
 
@@ -109,6 +120,25 @@ def _limits(settings: Settings) -> Limits:
         duplicate_threshold=settings.duplicate_threshold,
         categories=DEFAULT_CATEGORIES | settings.sensitive_extra,
         on_sensitive=settings.on_sensitive,
+    )
+
+
+def connect(choice: Choice, settings: Settings) -> Embedder:
+    """Return the embedder of a user's choice. Raises HostNotAllowed or ConfigurationError.
+
+    A user names the address, so it is held to more than the operator's own: no private network.
+    """
+    from mnemic.embedding.openai import OpenAIEmbedder
+
+    return OpenAIEmbedder(
+        choice.base_url,
+        choice.model,
+        api_key=choice.api_key,
+        dims=choice.dims or None,
+        allowed_hosts=settings.allowed_hosts,
+        public_only=True,
+        timeout=_USERS_TIMEOUT,
+        retries=_USERS_RETRIES,
     )
 
 

@@ -6,19 +6,28 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Self
+from typing import Literal, Self, overload
 
 from mnemic.chat import ChatModel
 from mnemic.embedding.protocol import Embedder
+from mnemic.embedding.settings import Embeddings
 from mnemic.errors import InvalidInput
 from mnemic.keys import KeyProvider
-from mnemic.longterm.changes import UNCHANGED, Changes, Unchanged
+from mnemic.longterm.changes import UNCHANGED, Unchanged
 from mnemic.longterm.draft import Draft, checked
-from mnemic.longterm.gate import Decision, Limits, screen
-from mnemic.longterm.items import Deletion, Items, Page, Question
-from mnemic.longterm.passes import Passes, PassReport, Rate
-from mnemic.longterm.write import Writer
-from mnemic.model import Actor, Hit, MemoryItem, MemoryType, Scope, Source, Verdict
+from mnemic.longterm.gate import Decision, screen
+from mnemic.longterm.items import Deletion, Page, Question
+from mnemic.longterm.passes import PassReport, Rate
+from mnemic.model import (
+    Actor,
+    Hit,
+    MemoryItem,
+    MemoryType,
+    ResourceHit,
+    Scope,
+    Source,
+    Verdict,
+)
 from mnemic.parts import Parts, assemble
 from mnemic.permissions import home
 from mnemic.resources.shelf import Resources
@@ -116,6 +125,15 @@ class MemoryService:
     def resources(self) -> Resources:
         """Conversations and documents, searchable beside the memories."""
         return self._parts.resources
+
+    @property
+    def embeddings(self) -> Embeddings:
+        """Which model embeds for a user, and the change to another one."""
+        return self._parts.embeddings
+
+    async def create_embeddings(self, user_id: str) -> Embedder:
+        """Return the embedder of this user: their own, or the deployment's."""
+        return (await self._parts.models.for_actor(Actor(user_id))).embedder
 
     @property
     def key_file(self) -> Path | None:
@@ -260,6 +278,7 @@ class MemoryService:
         """Return the pending items with what to ask their user."""
         return await self._parts.items.questions(actor, limit=limit)
 
+    @overload
     async def search_memories(
         self,
         actor: Actor,
@@ -268,15 +287,49 @@ class MemoryService:
         memory_type: MemoryType | None = None,
         scope: Scope | None = None,
         *,
+        include: tuple[Literal["memory"]] = ("memory",),
         as_of: datetime | None = None,
         known_at: datetime | None = None,
         min_score: float = 0.0,
         include_pending: bool = False,
-    ) -> Sequence[Hit]:
-        """Return the best ``k`` (1 to 100) items for a query, best first, each with its reasons.
+    ) -> Sequence[Hit]: ...
 
-        ``as_of`` asks what was true then, ``known_at`` what was known then. Raises InvalidInput
-        (``blank_query``, ``k_out_of_range``, ``naive_datetime``, ``unknown_memory_type`` ...).
+    @overload
+    async def search_memories(
+        self,
+        actor: Actor,
+        query: str,
+        k: int = 5,
+        memory_type: MemoryType | None = None,
+        scope: Scope | None = None,
+        *,
+        include: tuple[str, ...],
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
+        min_score: float = 0.0,
+        include_pending: bool = False,
+    ) -> Sequence[Hit | ResourceHit]: ...
+
+    async def search_memories(
+        self,
+        actor: Actor,
+        query: str,
+        k: int = 5,
+        memory_type: MemoryType | None = None,
+        scope: Scope | None = None,
+        *,
+        include: tuple[str, ...] = ("memory",),
+        as_of: datetime | None = None,
+        known_at: datetime | None = None,
+        min_score: float = 0.0,
+        include_pending: bool = False,
+    ) -> Sequence[Hit | ResourceHit]:
+        """Return the best ``k`` (1 to 100) hits for a query, best first, each with its reasons.
+
+        ``include`` names what is searched: "memory" (items), "resource" (chat turns and documents) or both;
+        ``memory_type`` leaves resources out, which have none. ``as_of`` asks what was true then (of
+        resources: said until then), ``known_at`` what was known then. Raises InvalidInput (``blank_query``,
+        ``k_out_of_range``, ``naive_datetime``, ``unknown_memory_type``, ``unknown_include`` ...).
         """
         return await self._parts.search.run(
             actor,
@@ -284,6 +337,7 @@ class MemoryService:
             k,
             memory_type,
             scope,
+            include=include,
             as_of=as_of,
             known_at=known_at,
             min_score=min_score,
@@ -293,6 +347,7 @@ class MemoryService:
     async def build_context(self, actor: Actor, query: str, budget_tokens: int = 800) -> str:
         """Return what is relevant to ``query`` as text for the end of a system prompt, "" for nothing.
 
+        Memories come first, then turns of conversations that bear on it, but for the actor's session's last.
         At most ``budget_tokens`` (20 to 100,000) by a cautious estimate; memories are framed as data.
         """
         return await self._parts.search.context(actor, query, budget_tokens)

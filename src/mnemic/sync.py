@@ -136,6 +136,11 @@ class SyncMemoryService(_Blocking):
         return _Blocking(self._loop.wait(_read(self._part, "resources")), self._loop)
 
     @property
+    def embeddings(self) -> Any:
+        """Embedding settings of users, blocking."""
+        return _Blocking(self._loop.wait(_read(self._part, "embeddings")), self._loop)
+
+    @property
     def key_file(self) -> Any:
         """Where the key-encryption key lies; see MemoryService.key_file."""
         return self._loop.wait(_read(self._part, "key_file"))

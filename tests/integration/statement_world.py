@@ -11,7 +11,7 @@ from uuid import UUID
 
 from mnemic.ids import new_id
 from mnemic.model import Actor, Turn
-from mnemic.storage.halfvec import HalfVector
+from mnemic.storage.halfvec import HalfVector, HalfVectors
 from mnemic.storage.statements import statements
 
 if TYPE_CHECKING:
@@ -21,20 +21,29 @@ VICTIM = Actor("kim", session="s1")
 NEWCOMER = Actor("newcomer", session="s9")
 STRANGER = Actor("lee", session="s1")
 # what only works for somebody who is not there yet
-FOR_NEWCOMERS = {"keys.add_user", "keys.add_key", "messages.open_session"}
-WITHOUT_ROWS = {"items.lock_scope"}
+FOR_NEWCOMERS = {
+    "keys.add_user", "keys.add_key", "messages.open_session", "resources.add_conversation",
+}  # fmt: skip
+WITHOUT_ROWS = {"items.lock_scope", "resources.lock_documents"}
 """An advisory lock reads and writes no row."""
+_DRAFT = bytes(32)
 _PARAMETER = re.compile(r"%\((\w+)\)s")
-_OF_SCOPES = ("%(scopes)s", "%(scope_key)s", "%(scope_keys)s", "%(user_scope)s", "%(sessions)s")
+_OF_SCOPES = tuple(
+    f"%({name})s"
+    for name in ("scopes", "scope_key", "scope_keys", "user_scope", "session_scope", "sessions")
+)
 
 
 @dataclass(frozen=True, slots=True)
 class World:
-    """One user's rows: an edited item (so with history), a pending one, a conversation and a pass."""
+    """One user's rows: an edited item (so with history), a pending one, a conversation and a pass, a document
+    and a piece of one that is not whole yet."""
 
     active: dict[str, Any]
     past: dict[str, Any]
     pending: UUID
+    document: dict[str, Any]
+    turn: dict[str, Any]
 
 
 async def fill(memory: MemoryService, owner: Any) -> World:
@@ -58,7 +67,18 @@ async def fill(memory: MemoryService, owner: Any) -> World:
     ).fetchone()
     query = "select content_mac, valid_from from memory_item where superseded_by = %s"
     past = await (await owner.execute(query, [kept.id])).fetchone()
-    return World(row, past, unsure.id)
+    report = await memory.resources.add(VICTIM, "The bicycle has a bell.", title="Bell", uri="a:1")
+    await owner.execute(
+        "insert into chunk_draft (scope_key, draft_mac, ordinal, id, text_enc, embedding, model_id, lexemes,"
+        " n_tokens) select scope_key, %s, 900, %s, text_enc, embedding, model_id, lexemes, n_tokens"
+        " from chunk where resource_id = %s",
+        [_DRAFT, new_id(), report.id],
+    )
+    query = "select * from resource where id = %s"
+    document = await (await owner.execute(query, [report.id])).fetchone()
+    query = "select id, resource_id, ordinal from chunk where text_enc is null"
+    turn = await (await owner.execute(query)).fetchone()
+    return World(row, past, unsure.id, document, turn)
 
 
 def scoped_statements() -> dict[str, str]:
@@ -89,11 +109,15 @@ def parameters(name: str, world: World, of: Actor) -> dict[str, Any]:
         | _item(world, item, words if many else f"'{words[0]}':1")
         | _log(of)
         | {"any_word": " | ".join(words), "candidates": 10, "as_of": None, "known_at": None}
-        | _special(name, world)
+        | _special(name, world, of)
     )
 
 
-def _special(name: str, world: World) -> dict[str, Any]:
+def _special(name: str, world: World, of: Actor) -> dict[str, Any]:
+    if name.startswith("resources_search."):
+        return _searched(name, world, of)
+    if name.startswith("resources."):
+        return _resource(name.removeprefix("resources."), world)
     if name == "items.exact":
         return {"content_mac": world.active["content_mac"]}
     if name == "items.exact_past":
@@ -103,12 +127,63 @@ def _special(name: str, world: World) -> dict[str, Any]:
     return {}
 
 
+def _searched(name: str, world: World, of: Actor) -> dict[str, Any]:
+    words = world.active["words"]
+    scope_key = of.session_scope if name.endswith(".said") else of.user_scope
+    return {
+        "scope_keys": [scope_key],
+        "session_ids": [of.session],
+        "seqs": [1],
+        "ids": [world.turn["id"]],
+        "lexemes": words,
+        "tells": [1.0] * len(words),
+        "speakers": [],
+        "name_of": [],
+        "lexeme_of": [],
+        "firsts": [],
+        "lasts": [],
+        "span_weights": [],
+        **dict.fromkeys(("first_talk", "latest_talk", "request"), False),
+        **dict.fromkeys(("exact", "by_meaning", "by_words", "by_all"), 10),
+        "side": 1,
+        "chance": 0.15,
+        "reach": 0.4,
+        "own_sessions": [of.session_scope],
+        "in_mind": 0,
+    }
+
+
+def _resource(name: str, world: World) -> dict[str, Any]:
+    ids = {"id": world.document["id"], "resource_id": world.turn["resource_id"]}
+    found_by = {
+        name: world.document[name] for name in ("kind", "collection", "content_mac", "uri_mac")
+    }
+    if name.startswith("add_"):
+        ids["id"] = new_id()
+        found_by |= {"content_mac": os.urandom(32), "uri_mac": os.urandom(32)}
+    return (
+        ids
+        | found_by
+        | {
+            "draft_mac": _DRAFT,
+            "ordinal": world.turn["ordinal"] if name == "look_again" else 99,
+            "role": 1,
+            "asking": 0.5,
+            "stands": False,
+            "text_enc": os.urandom(60),
+            "passages": HalfVectors((tuple(world.active["vector"]),)),
+            "n_chunks": 1,
+        }
+    )
+
+
 def _scopes(of: Actor, scope_key: str | None) -> dict[str, Any]:
     return {
         "scope_key": scope_key,
         "scopes": list(of.scope_keys),
         "scope_keys": [of.user_scope],
         "user_scope": of.user_scope,
+        "session_scope": of.session_scope,
         "sessions": of.session_prefix,
     }
 
@@ -151,6 +226,8 @@ def _item(world: World, item: UUID, lexemes: object) -> dict[str, Any]:
         "model_id": world.active["model_id"],
         "lexemes": lexemes,
         "n_tokens": 3,
+        "slots": [],
+        "script": "letters",
     }
 
 

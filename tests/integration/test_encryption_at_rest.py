@@ -18,7 +18,7 @@ import pytest
 from plaintext import Finder, encodings, fragments
 from psycopg.types.json import Jsonb
 
-from mnemic.errors import MnemicError
+from mnemic.errors import InvalidInput, MnemicError
 from mnemic.longterm.draft import Draft
 from mnemic.model import Actor, Turn
 from mnemic.service import MemoryService
@@ -107,8 +107,27 @@ async def say_everything(memory: MemoryService, said: Said) -> None:
     asked = f"记住：我最喜欢喝{favourite}"
     await memory.sessions.append(KIM, [*turns, Turn("user", asked), Turn("user", said.long(6_000))])
     await memory.extract(KIM)
+    await add_documents(memory, said)
     await memory.search_memories(KIM, said.texts[0])
     await memory.search_memories(KIM, said.texts[1])
+
+
+async def add_documents(memory: MemoryService, said: Said) -> None:
+    """Put sentences into documents, titles and addresses: whole, replaced, deleted and left unfinished."""
+    for number in range(6):
+        text = f"# {said.new()}\n\n{said.new()}\n\n{said.long(6_000)}"
+        address = f"https://example.org/{said.new()}"
+        for version in (text, f"{text}\n\n{said.new()}"):
+            added = await memory.resources.add(
+                KIM, version, title=said.new(), uri=address, format="markdown"
+            )
+        if number == 0:
+            await memory.resources.delete(KIM, added.id)
+    page = await memory.resources.list(KIM)
+    assert {one.kind for one in page.resources} == {"chat", "document"}
+    assert {one.title for one in page.resources} - {None} <= set(said.texts)
+    with pytest.raises(InvalidInput, match="document_not_text"):
+        await memory.resources.add(KIM, said.new().encode() + bytes(1), title="a.md")
 
 
 async def test_no_word_of_what_was_said_is_on_disk_in_a_dump_or_in_a_log(
@@ -121,6 +140,9 @@ async def test_no_word_of_what_was_said_is_on_disk_in_a_dump_or_in_a_log(
         await say_everything(memory, said)
         known = {item.content for item in (await memory.list(KIM, status="all", limit=1000)).items}
         known |= {turn.content for turn in await memory.sessions.read(KIM)}
+        documents = await memory.resources.list(KIM, kind="document")
+        assert documents.total == 5
+        known |= {one.title for one in documents.resources if one.title}
     assert len(known & set(said.texts)) >= 45, "what was said was not stored"
     assert len(said.texts) >= 80
     planted = plant(joined, control)
@@ -193,6 +215,13 @@ async def test_no_error_or_log_repeats_content(
             memory.get(lee, said.new()),
             memory.list(lee, cursor=said.new()),
             memory.sessions.append(lee, [Turn(said.new(), said.new())]),  # type: ignore[arg-type]
+            memory.resources.index(lee),
+            memory.resources.add(lee, said.new(), title=said.new(), uri=said.new()),
+            memory.resources.add(lee, said.new().encode() + bytes(1), title=f"{said.new()}.md"),
+            memory.resources.add(lee, said.new().encode(), title=said.new()),
+            memory.resources.add(lee, said.new(), format=said.new()),  # type: ignore[arg-type]
+            memory.resources.get(lee, said.new()),
+            memory.resources.list(lee, kind=said.new()),
         ]
         for attempt in attempts:
             try:
@@ -221,7 +250,7 @@ async def test_no_error_or_log_repeats_content(
 def break_tables(joined: Joined, change: str) -> None:
     """Let every insert fail with an error that quotes the row."""
     with psycopg.connect(joined.url("owner"), autocommit=True) as conn:
-        for table in ("memory_item", "message"):
+        for table in ("memory_item", "message", "resource", "chunk", "chunk_draft"):
             conn.execute(f"alter table mnemic.{table} {change}".encode())
 
 

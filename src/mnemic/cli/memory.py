@@ -5,8 +5,9 @@ What can be refused by looking at it is refused before the database is opened.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -23,12 +24,21 @@ from mnemic.cli.views import (
 )
 from mnemic.errors import InvalidInput
 from mnemic.ids import parse_id
-from mnemic.model import MEMORY_TYPES, SCOPES, MemoryItem, Verdict
+from mnemic.model import (
+    MAX_QUERY,
+    MEMORY_TYPES,
+    SCOPES,
+    Hit,
+    MemoryItem,
+    ResourceHit,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from mnemic.service import MemoryService
 
 Id = Annotated[str, typer.Argument(help="The id of the memory.")]
+_INCLUDED = {"memory": ("memory",), "resource": ("resource",), "both": ("memory", "resource")}
 Type = Annotated[str | None, typer.Option("--type", help="preference, fact, skill, habit ...")]
 ScopeName = Annotated[str | None, typer.Option("--scope", help="user, project or session.")]
 
@@ -84,31 +94,40 @@ async def search(
     known_at: Annotated[str | None, typer.Option(help="What was known then (with zone).")] = None,
     min_score: Annotated[float, typer.Option(help="Least final score, 0 to 1.")] = 0.0,
     include_pending: Annotated[bool, typer.Option(help="Also what awaits your word.")] = False,
+    include: Annotated[
+        str, typer.Option(help="What to search: memory, resource (turns, documents), or both.")
+    ] = "memory",
 ) -> int:
-    """Find memories by meaning and by word."""
+    """Find memories, and with --include resource chat turns and documents, by meaning and by word."""
     _known(memory_type, scope)
     _said(query)
+    searched = _INCLUDED[one_of(include, tuple(_INCLUDED), "include")]
     whole(k, 1, 100, "k")
     share(min_score, "min_score")
-    true_at, known = parse_time(as_of, "as-of"), parse_time(known_at, "known-at")
+    asked: dict[str, Any] = {
+        "memory_type": memory_type,
+        "scope": scope,
+        "include": searched,
+        "as_of": parse_time(as_of, "as-of"),
+        "known_at": parse_time(known_at, "known-at"),
+        "min_score": min_score,
+        "include_pending": include_pending,
+    }
     actor = common.actor
     async with common.open() as memory:
-        hits = await memory.search_memories(
-            actor,
-            query,
-            k,
-            memory_type,  # type: ignore[arg-type]
-            scope,  # type: ignore[arg-type]
-            as_of=true_at,
-            known_at=known,
-            min_score=min_score,
-            include_pending=include_pending,
-        )
+        hits = await memory.search_memories(actor, query, k, **asked)
+    _show_found(common, query, hits)
+    return DONE
+
+
+def _show_found(common: Common, query: str, hits: Sequence[Hit | ResourceHit]) -> None:
+    cut = len(query.strip()) > MAX_QUERY
     if common.out.as_json:
-        common.out.result({"hits": [hit_json(hit) for hit in hits]})
+        common.out.result({"hits": [hit_json(hit) for hit in hits], "query_cut": cut})
     else:
         show_hits(hits, common.out)
-    return DONE
+    if cut:
+        common.out.note(f"Only the first {MAX_QUERY:,} characters of the query were read.")
 
 
 async def context(

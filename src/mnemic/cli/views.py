@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from mnemic.cli.output import Output, plain, verdict_text
-from mnemic.model import Hit, MemoryItem, Verdict
+from mnemic.model import Hit, MemoryItem, ResourceHit, Verdict
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -46,8 +46,10 @@ def verdict_lines(verdict: Verdict, other: MemoryItem | None = None) -> list[Tex
     return lines
 
 
-def hit_json(hit: Hit) -> dict[str, Any]:
+def hit_json(hit: Hit | ResourceHit) -> dict[str, Any]:
     """Return a hit as the command line and the service show it."""
+    if isinstance(hit, ResourceHit):
+        return _resource_json(hit)
     item = hit.item
     return {
         "id": str(item.id),
@@ -65,13 +67,46 @@ def hit_json(hit: Hit) -> dict[str, Any]:
     }
 
 
-def show_hits(hits: Sequence[Hit], out: Output) -> None:
+def _resource_json(hit: ResourceHit) -> dict[str, Any]:
+    return {
+        "id": str(hit.id),
+        "content": hit.content,
+        "kind": hit.kind,
+        "scope": hit.scope,
+        "score": round(hit.score, 4),
+        "parts": {name: round(value, 4) for name, value in plain(hit.parts).items()},
+        "arms": {"cosine": hit.cosine, "words": round(hit.words, 4), "matched": list(hit.matched)},
+        "resource_id": str(hit.resource_id),
+        "session": hit.session,
+        "seq": hit.seq,
+        "role": hit.role if hit.session else None,
+        "speaker": hit.speaker,
+        "title": hit.title,
+        "occurred_at": hit.occurred_at and hit.occurred_at.isoformat(),
+    }
+
+
+def _show_resource(hit: ResourceHit, out: Output) -> None:
+    from rich.text import Text
+
+    head = Text(f"{hit.score:.2f}", style="bold")
+    when = day(hit.occurred_at) if hit.occurred_at else ""
+    who = hit.speaker or (hit.role if hit.session else hit.title or "")
+    where = f"{hit.session} {hit.seq}" if hit.session else f"piece {hit.seq}"
+    head.append(f"  {hit.kind:<10}  {who}  {when}  {where}", style="not bold dim")
+    out.record(head, hit.content, f"similarity {hit.parts.similarity:.2f}")
+
+
+def show_hits(hits: Sequence[Hit | ResourceHit], out: Output) -> None:
     """Print hits for people, each with the parts of its score."""
     from rich.text import Text
 
     if not hits:
         out.line("No hits.")
     for hit in hits:
+        if isinstance(hit, ResourceHit):
+            _show_resource(hit, out)
+            continue
         item = hit.item
         head = Text(f"{hit.score:.2f}", style="bold")
         kind = f"{item.memory_type:<10}  {item.scope:<7}  {day(item.valid_from)}"

@@ -37,8 +37,8 @@ class OpenAIEmbedder:
     ``dims`` (1 to 4000) is the width that is asked for and expected; None asks for nothing and
     learns it from the first answer (``learn_dims``). ``timeout`` (s) bounds one attempt;
     ``retries`` counts the repeats after 429, 5xx, a broken connection or a timeout, with pauses
-    from ``backoff`` (s) up. The key is in no repr, log or error. Raises HostNotAllowed or
-    ConfigurationError at once.
+    from ``backoff`` (s) up. ``public_only`` refuses hosts inside a private network (``Endpoint``).
+    The key is in no repr, log or error. Raises HostNotAllowed or ConfigurationError at once.
     """
 
     def __init__(
@@ -55,6 +55,7 @@ class OpenAIEmbedder:
         concurrency: int = 2,
         max_chars: int = MAX_CHARS,
         backoff: float = 0.5,
+        public_only: bool = False,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         # The HTTP client costs 60 ms to import: only those who call an endpoint pay them.
@@ -76,6 +77,7 @@ class OpenAIEmbedder:
             concurrency=concurrency,
             failure=EmbeddingError,
             prefix="embedding",
+            public_only=public_only,
             sleep=sleep,
         )
 

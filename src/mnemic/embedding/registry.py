@@ -38,10 +38,21 @@ class Model:
 
 
 async def register(database: Database, embedder: Embedder) -> Model:
-    """Return the model of this embedder; a model seen for the first time is calibrated and kept.
+    """Return the model of this embedder as the deployment's; the first one ever is adopted.
 
     Raises ConfigurationError (``embedding_model_changed``) when the stored vectors are of another model.
     """
+    model = await known(database, embedder)
+    async with database.system() as tx:
+        await tx.run(_SQL["adopt_model"], {"model_id": model.model_id})
+        current = await tx.one(_SQL["deployment_model"])
+    if current is None or current["model_id"] != model.model_id:
+        raise _changed(current or {}, embedder)
+    return model
+
+
+async def known(database: Database, embedder: Embedder) -> Model:
+    """Return the model of this embedder; one seen for the first time is calibrated and kept."""
     names = {"name": embedder.name, "dims": embedder.dims}
     async with database.system() as tx:
         row = await tx.one(_SQL["find_model"], names)
@@ -51,16 +62,11 @@ async def register(database: Database, embedder: Embedder) -> Model:
             await tx.run(_SQL["add_model"], names | {"calibration": Jsonb(curve.to_json())})
             row = await tx.one(_SQL["find_model"], names)
     assert row is not None
-    async with database.system() as tx:
-        await tx.run(_SQL["adopt_model"], {"model_id": row["model_id"]})
-        current = await tx.one(_SQL["deployment_model"])
-    if current is None or current["model_id"] != row["model_id"]:
-        raise _changed(current or {}, embedder)
     return Model(embedder, row["model_id"], Curve.from_json(row["calibration"]))
 
 
 async def models(database: Database) -> list[dict[str, object]]:
-    """Return the known models: id, name, dimensions, and whether one is the deployment's."""
+    """Return the deployment's models: id, name, dimensions, whether one is in use, and is indexed."""
     async with database.system() as tx:
         return [dict(row) for row in await tx.all(_SQL["list_models"])]
 
@@ -70,5 +76,6 @@ def _changed(current: dict[str, object], embedder: Embedder) -> ConfigurationErr
         "embedding_model_changed",
         f"The stored vectors are of the model {current.get('name')} ({current.get('dims')} dimensions),"
         f" the configured one is {embedder.name} ({embedder.dims} dimensions):"
-        " configure the first one again. Nothing was changed.",
+        f" configure the first one, or run `mnemic db reembed --model {embedder.name}`."
+        " Nothing was changed.",
     )

@@ -10,6 +10,7 @@ from typing import Final, Literal
 from uuid import UUID
 
 from mnemic.checks import whole
+from mnemic.embedding.models import switched
 from mnemic.errors import Conflict
 from mnemic.ids import new_id, parse_id
 from mnemic.item_rows import Row, open_item, seal_texts, search_columns
@@ -37,12 +38,13 @@ Unchanged = Literal[_Unchanged.UNCHANGED]
 
 @dataclass(frozen=True, slots=True)
 class _Version:
-    """The next version of an item; ``vector`` is None when its text stays."""
+    """The next version of an item; ``vector`` (of ``model_id``) is None when its text stays."""
 
     before: MemoryItem
     draft: Draft
     screened: Screened
     vector: Vector | None
+    model_id: int | None = None
 
     @property
     def corrected(self) -> bool:
@@ -148,9 +150,11 @@ class Changes:
         (ready,) = await self._writer.prepare(actor, [draft])
         if isinstance(ready, Verdict):
             return ready
-        return _Version(before, draft, ready.screened, ready.vector)
+        return _Version(before, draft, ready.screened, ready.vector, ready.model.model_id)
 
     async def _apply(self, place: Place, new: _Version) -> Verdict:
+        if new.model_id not in (None, place.model.model_id):
+            raise switched()
         item_id, pending = new.before.id, new.screened.pending
         decision = await self._compared(place, new)
         if decision.duplicate_of is not None:
@@ -238,7 +242,7 @@ class Changes:
             await place.tx.run(_SQL["revise"], params)
             return
         found_by = search_columns(
-            place.key, text, new.vector, self._writer.model.model_id, slots(text)
+            place.key, text, new.vector, place.model.model_id, slots(text)
         )
         await place.tx.run(_SQL["replace"], params | found_by | {"corrected": new.corrected})
 

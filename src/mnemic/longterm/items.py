@@ -13,7 +13,7 @@ from mnemic.cursors import decode_cursor, encode_cursor
 from mnemic.errors import NotFound
 from mnemic.ids import parse_id
 from mnemic.item_rows import Row, at, open_item
-from mnemic.longterm.known import Place
+from mnemic.longterm.known import Place, lock
 from mnemic.longterm.write import Writer
 from mnemic.model import MEMORY_TYPES, Actor, MemoryItem, MemoryType, Scope
 from mnemic.permissions import readable
@@ -173,8 +173,9 @@ class Items:
         The scope is locked before the row, as adding does it, so that no two writers wait for each other.
         """
         key, seen = await self.fetch(tx, actor, item_id)
-        place = Place(tx, key, seen["scope_key"])
-        await place.lock()
+        await lock(tx, seen["scope_key"])
+        model = await self._writer.models.in_use(tx, actor, seen["scope_key"])
+        place = Place(tx, key, seen["scope_key"], model)
         _, row = await self.fetch(tx, actor, item_id, "get_for_update")
         return place, row
 

@@ -31,15 +31,21 @@ NO_OPINIONS: Opinions = {}
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One scope inside an open transaction, with the key of what lies in it."""
+    """One scope inside an open transaction, with the key and the embedding model of what lies in it."""
 
     tx: Transaction
     key: DataKey
     scope_key: str
+    model: Model
 
     async def lock(self) -> None:
         """Wait until no other writer is in this scope; taken before any row of it is locked."""
-        await self.tx.one(_SQL["lock_scope"], {"scope_key": self.scope_key})
+        await lock(self.tx, self.scope_key)
+
+
+async def lock(tx: Transaction, scope_key: str) -> None:
+    """Wait until no other writer is in this scope, and nobody changes the embedding model of its user."""
+    await tx.one(_SQL["lock_scope"], {"scope_key": scope_key})
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +59,7 @@ class Twin:
 class Known:
     """Finds the items that a text has to do with."""
 
-    def __init__(self, model: Model, threshold: float) -> None:
-        self.model = model
+    def __init__(self, threshold: float) -> None:
         self.threshold = threshold
 
     async def twin(
@@ -93,14 +98,14 @@ class Known:
         params = {
             "scope_key": place.scope_key,
             "embedding": HalfVector(vector),
-            "model_id": self.model.model_id,
+            "model_id": place.model.model_id,
             "since": since,
             "except_id": besides,
             "slots": blind_slots(place.key, slots(text)),
             "limit": NEIGHBOURS if least >= self.threshold else MEMBERS,
         }
         rows = await place.tx.all(_SQL["neighbours"], params)
-        near = [(row, self.model.curve(row["cosine"])) for row in rows]
+        near = [(row, place.model.curve(row["cosine"])) for row in rows]
         return [
             Neighbour(
                 row["id"],
@@ -120,7 +125,7 @@ class Known:
         params = {
             "scope_key": place.scope_key,
             "id": item_id,
-            "model_id": self.model.model_id,
+            "model_id": place.model.model_id,
         }
         row = await place.tx.one(_SQL["vector"], params)
         return tuple(row["vector"]) if row else None

@@ -14,8 +14,9 @@ from typing import Any
 from uuid import UUID
 
 from mnemic.chat import ChatModel
+from mnemic.embedding.models import Models, switched
 from mnemic.embedding.registry import Model
-from mnemic.errors import EmbeddingError, InvalidInput
+from mnemic.errors import Conflict, EmbeddingError, InvalidInput
 from mnemic.ids import new_id
 from mnemic.item_rows import at, seal_texts, search_columns
 from mnemic.keys import KeyRing
@@ -33,15 +34,17 @@ from mnemic.text import normalise
 
 _SQL = statements("items")
 BATCH = 100
+_ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Ready:
-    """A draft that passed the screen and has its vector."""
+    """A draft that passed the screen and has its vector, of ``model``."""
 
     draft: Draft
     screened: Screened
     vector: Vector
+    model: Model
 
 
 class Writer:
@@ -51,15 +54,15 @@ class Writer:
         self,
         database: Database,
         keys: KeyRing,
-        model: Model,
+        models: Models,
         limits: Limits,
         chat: ChatModel | None = None,
     ) -> None:
         self.database = database
         self.keys = keys
-        self.model = model
+        self.models = models
         self.limits = limits
-        self.known = Known(model, limits.duplicate_threshold)
+        self.known = Known(limits.duplicate_threshold)
         self._chat = chat
 
     async def add(self, actor: Actor, drafts: Sequence[Draft]) -> list[Verdict]:
@@ -80,25 +83,28 @@ class Writer:
                 ready.setdefault(places[index], []).append((index, result))
         for scope_key, waiting in ready.items():
             for batch in _chunks(waiting, BATCH):
-                written = await self._write(actor, scope_key, [item for _, item in batch])
+                written = await self._settled(actor, scope_key, [item for _, item in batch])
                 for (index, _), verdict in zip(batch, written, strict=True):
                     verdicts[index] = verdict
         return [verdict for verdict in verdicts if verdict is not None]
 
     async def prepare(self, actor: Actor, drafts: Sequence[Draft]) -> list[Ready | Verdict]:
-        """Screen and embed; no database is touched."""
+        """Screen, and embed with the model of each draft's scope; nothing is locked meanwhile."""
         screened = [self.screen(actor, draft) for draft in drafts]
-        passed = [(i, s) for i, s in enumerate(screened) if isinstance(s, Screened)]
-        vectors = await self.model.vectors([s.text for _, s in passed])
         results: list[Ready | Verdict] = [
             s if isinstance(s, Verdict) else _NO_VERDICT for s in screened
         ]
-        for (index, one), vector in zip(passed, vectors, strict=True):
-            results[index] = (
-                Verdict("rejected", reason=vector.code, message=vector.message)
-                if isinstance(vector, EmbeddingError)
-                else Ready(drafts[index], one, vector)
-            )
+        passed = [(i, s) for i, s in enumerate(screened) if isinstance(s, Screened)]
+        for scope in dict.fromkeys(drafts[i].scope for i, _ in passed):
+            model = await self.models.for_scope(actor, scope)
+            here = [(i, s) for i, s in passed if drafts[i].scope == scope]
+            vectors = await model.vectors([s.text for _, s in here])
+            for (index, one), vector in zip(here, vectors, strict=True):
+                results[index] = (
+                    Verdict("rejected", reason=vector.code, message=vector.message)
+                    if isinstance(vector, EmbeddingError)
+                    else Ready(drafts[index], one, vector, model)
+                )
         return results
 
     def screen(self, actor: Actor, draft: Draft) -> Screened | Verdict:
@@ -120,22 +126,40 @@ class Writer:
         if not isinstance(content, str):
             raise InvalidInput("content_not_text", "The content of a memory must be text.")
         text = normalise(content).text
-        vector = await self.model.vector(text)
+        model = await self.models.for_actor(actor)
+        vector = await model.vector(text)
         async with self.database.transaction(actor) as tx:
             key = await self.keys.find(tx, actor)
             if key is None:
                 return Decision()
-            place = Place(tx, key, scope_key)
+            place = Place(tx, key, scope_key, model)
             twin = await self.known.twin(place, text)
             if twin is not None and not twin.expired:
                 return Decision(duplicate_of=twin.id, why="exact")
             return await self.known.decide(place, text, vector)
 
+    async def _settled(self, actor: Actor, scope_key: str, items: Sequence[Ready]) -> list[Verdict]:
+        """Write a batch; when the model is changed at that moment, embed it again with the new one."""
+        for _ in range(_ATTEMPTS):
+            try:
+                return await self._write(actor, scope_key, items)
+            except Conflict as conflict:
+                if conflict.code != "embedding_model_switched":
+                    raise
+            model = await self.models.for_scope(actor, items[0].draft.scope)
+            vectors = [await model.vector(item.screened.text) for item in items]
+            items = [
+                replace(item, vector=vector, model=model)
+                for item, vector in zip(items, vectors, strict=True)
+            ]
+        raise switched()
+
     async def _write(self, actor: Actor, scope_key: str, items: Sequence[Ready]) -> list[Verdict]:
         opinions = await self._ask_model(actor, scope_key, items) if self._chat else NO_OPINIONS
         async with self.database.transaction(actor) as tx:
-            place = Place(tx, await self.keys.obtain(tx, actor), scope_key)
+            place = Place(tx, await self.keys.obtain(tx, actor), scope_key, items[0].model)
             await place.lock()
+            await self.models.require(tx, actor, scope_key, place.model)
             return [await self._place(place, actor, item, opinions) for item in items]
 
     async def _place(self, place: Place, actor: Actor, item: Ready, opinions: Opinions) -> Verdict:
@@ -188,7 +212,7 @@ class Writer:
             metadata=draft.metadata,
         )
         text = item.screened.text
-        found_by = search_columns(place.key, text, item.vector, self.model.model_id, slots(text))
+        found_by = search_columns(place.key, text, item.vector, item.model.model_id, slots(text))
         plain = {
             "scope_key": place.scope_key,
             "id": new,
@@ -262,7 +286,7 @@ class Writer:
         """Let the chat model judge the unsure pairs before the lock is taken."""
         opinions: dict[tuple[str, str], Judgement] = {}
         async with self.database.transaction(actor) as tx:
-            place = Place(tx, await self.keys.obtain(tx, actor), scope_key)
+            place = Place(tx, await self.keys.obtain(tx, actor), scope_key, items[0].model)
             least = self.limits.duplicate_threshold
             pairs = [
                 (neighbour, item.screened.text)

@@ -16,6 +16,7 @@ from typing import Any
 import structlog
 
 from mnemic.crypto import DataKey
+from mnemic.embedding.models import Models
 from mnemic.embedding.registry import Model
 from mnemic.errors import NotFound
 from mnemic.ids import new_id
@@ -23,9 +24,9 @@ from mnemic.item_rows import blind_lexemes
 from mnemic.keys import KeyRing
 from mnemic.model import Actor, Turn, Vector
 from mnemic.resources.turns import READ, Reading, counted, read_turn, speaker_mac
-from mnemic.resources.vectors import vectors_of
+from mnemic.resources.vectors import vectors_of, vectors_of_turn
 from mnemic.session.messages import read_turns, session_ids
-from mnemic.storage.halfvec import HalfVector
+from mnemic.storage.halfvec import HalfVector, HalfVectors
 from mnemic.storage.pool import Database
 from mnemic.storage.statements import statements
 
@@ -51,10 +52,10 @@ class _Work:
 class Conversations:
     """Indexes the message log of sessions."""
 
-    def __init__(self, database: Database, keys: KeyRing, model: Model) -> None:
+    def __init__(self, database: Database, keys: KeyRing, models: Models) -> None:
         self._database = database
         self._keys = keys
-        self._model = model
+        self._models = models
 
     async def index(self, actor: Actor) -> int:
         """Index what the actor's session has said since the last time; return the number of new turns.
@@ -63,17 +64,18 @@ class Conversations:
         (``session_not_found``), and EmbeddingError when the embedder does not answer: what was written
         stays, and the next call goes on behind it.
         """
-        done, first = 0, True
+        done, seen = 0, 0
         while work := await self._next(actor):
-            # the turn before the new ones was indexed without them: its window is made again
-            again = [work.after] if first and work.after in work.turns else []
+            # the turn before the new ones, where it was indexed without them: its window is made again
+            again = [work.after] if seen != work.after and work.after in work.turns else []
             new = [seq for seq in work.turns if work.after < seq <= work.until]
             readings = {seq: work.reading(seq) for seq in (*again, *new)}
-            vectors = await vectors_of(self._model, _texts(readings))
-            rows = await asyncio.to_thread(self._rows, actor, work, readings, vectors)
-            if await self._write(actor, work, rows[: len(again)], rows[len(again) :]):
-                done += work.until - work.after
-                first = False
+            model = await self._models.for_actor(actor)
+            vectors = await vectors_of(model, _texts(readings))
+            rows = await asyncio.to_thread(self._rows, actor, work, readings, vectors, model)
+            if await self._write(actor, work, model, rows[: len(again)], rows[len(again) :]):
+                done += len(new)
+                seen = work.until if work.until + 1 in work.turns else 0
         return done
 
     async def _next(self, actor: Actor) -> _Work | None:
@@ -95,6 +97,7 @@ class Conversations:
         work: _Work,
         readings: Mapping[int, Reading],
         vectors: Mapping[str, Vector],
+        model: Model,
     ) -> list[dict[str, Any]]:
         """Return one row a turn, in order; a blank turn's is empty of words and has no vector of its own."""
         rows = []
@@ -102,11 +105,10 @@ class Conversations:
             turn = work.turns[seq]
             if len(turn.content) > READ:
                 _LOG.info("long_turn_cut_for_vectors", seq=seq, chars=len(turn.content), read=READ)
-            found_by = _vectors(reading, vectors)
+            around, own = vectors_of_turn(reading, vectors)
             words = counted(turn.content) if seq > work.after else {}
             rows.append(
-                found_by
-                | {
+                {
                     "scope_key": actor.user_scope,
                     "ordinal": seq,
                     "role": reading.role,
@@ -114,7 +116,9 @@ class Conversations:
                     "stands": reading.stands,
                     "speaker_mac": reading.speaker and speaker_mac(work.key, reading.speaker),
                     "occurred_at": turn.created_at,
-                    "model_id": self._model.model_id,
+                    "embedding": around and HalfVector(around),
+                    "passages": HalfVectors(own),
+                    "model_id": model.model_id,
                     "lexemes": blind_lexemes(work.key, words),
                     "n_tokens": sum(words.values()),
                     "blank": not turn.content.strip(),
@@ -126,12 +130,14 @@ class Conversations:
         self,
         actor: Actor,
         work: _Work,
+        model: Model,
         again: Sequence[dict[str, Any]],
         new: Sequence[dict[str, Any]],
     ) -> bool:
         """Write a batch and move the watermark; False when another run was faster."""
         session = _session(actor)
         async with self._database.transaction(actor) as tx:
+            await self._models.hold(tx, actor, model)
             now = await tx.one(_SQL["lock_watermark"], session)
             if now is None or now["indexed_seq"] != work.after:
                 return False
@@ -156,17 +162,8 @@ class Conversations:
 
 def _session(actor: Actor) -> dict[str, Any]:
     ids = session_ids(actor)
-    return {"session_key": ids["scope_key"], "session_id": ids["session_id"]}
+    return {"session_scope": ids["scope_key"], "session_id": ids["session_id"]}
 
 
 def _texts(readings: Mapping[int, Reading]) -> list[str]:
     return [text for one in readings.values() for text in (one.window, *one.passages)]
-
-
-def _vectors(reading: Reading, vectors: Mapping[str, Vector]) -> dict[str, Any]:
-    """Return the vector columns; a window without a vector is stood in for by the turn's first passage."""
-    own = [HalfVector(vectors[text]) for text in reading.passages if text in vectors]
-    around = vectors.get(reading.window)
-    if around is not None:
-        return {"embedding": HalfVector(around), "passages": own}
-    return {"embedding": own[0] if own else None, "passages": own if len(own) > 1 else []}

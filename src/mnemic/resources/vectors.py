@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 import structlog
 
 from mnemic.embedding.registry import Model
 from mnemic.errors import EmbeddingError
 from mnemic.model import Vector
+from mnemic.resources.turns import Reading
 
 _LOG = structlog.get_logger("mnemic.resources")
 _ABOUT_TEXT = frozenset(
@@ -46,6 +47,20 @@ async def vectors_of(model: Model, texts: Iterable[str]) -> dict[str, Vector]:
     if refused:
         _settle(refused, bool(found))
     return found
+
+
+def vectors_of_turn(
+    reading: Reading, vectors: Mapping[str, Vector]
+) -> tuple[Vector | None, tuple[Vector, ...]]:
+    """Return a turn's window vector and those of its passages (none where they are the same).
+
+    A window without a vector is stood in for by the turn's first passage.
+    """
+    own = tuple(vectors[text] for text in reading.passages if text in vectors)
+    around = vectors.get(reading.window)
+    if around is not None:
+        return around, own
+    return (own[0] if own else None), (own if len(own) > 1 else ())
 
 
 def _is_about(error: EmbeddingError) -> bool:

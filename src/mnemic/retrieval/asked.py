@@ -10,8 +10,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date
+from itertools import islice
 
 from mnemic.lexical import fold, query_tokens, telling, tokens
+from mnemic.resources.turns import speaker_name
 from mnemic.retrieval.dates import spans
 from mnemic.retrieval.span import Span
 
@@ -22,14 +24,16 @@ SENTENCES_FROM = 3
 _MOST_SENTENCES = 24
 _MOST_NAMES = 256
 _YEARS = 12
-_NOBODY = frozenset(("user", "assistant", "system", "tool"))
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
 _NAME = re.compile(r"[^\W\d_\u2e80-\u9fff]+(?:['’-][^\W\d_\u2e80-\u9fff]+)*")
 _HAN_RUN = re.compile(r"[\u3400-\u9fff·]{2,}")
 _POSSESSIVE = re.compile(r"['’]s?$")
 
-_SAY = "say|tell|suggest|recommend|mention|advise|explain|give|offer|list|propose|introduce|describe|provide|teach"
+_SAY = (
+    "say|tell|suggest|recommend|mention|advise|explain|give|offer|list|propose|introduce|describe"
+    "|provide|teach"
+)
 _SAID = (
     "said|told|suggested|recommended|mentioned|advised|explained|gave|given|offered|listed|proposed|introduced"
     "|described|provided|taught"
@@ -38,7 +42,7 @@ _TOLD = re.compile(
     rf"\byou (?:(?:just|also|already|once|previously|have|had|earlier) )*(?:{_SAID})\b"
     r"|\byour (?:earlier |previous )?(?:advice|suggestion|recommendation|answer|explanation|reply|tips)"
     rf"|\b(?:did|have|had) you (?:\w+ )?(?:{_SAY})"
-    r"|[你您](?:之前|曾经|曾|以前|上次|那天|当时|还|都|是)*(?:怎么|如何|都|给我|为我|向我|跟我|对我)*"
+    r"|(?<![跟对给向和同与诉])[你您](?:之前|曾经|曾|以前|上次|那天|当时|还|都|是)*(?:怎么|如何|都|给我|为我|向我|跟我|对我)*"
     r"(?:说过|说的|告诉过|告诉我|推荐过|推荐了|推荐的|建议过|建议我|建议了|提到|介绍|提供了|提供过|给出|分享|教过|教我"
     r"|回答|解释)",
     re.IGNORECASE,
@@ -52,7 +56,8 @@ _PAST = re.compile(r"\b(?:did|was|were|had|have i|has)\b|我.{0,6}[过了]", re.
 _TALK = "conversation|chat|session|time we (?:talked|spoke|met|chatted)"
 _HAN_TALK = "对话|聊天|聊|见面|交流|谈"
 _FIRST = re.compile(
-    rf"\b(?:very first|first|initial) (?:{_TALK})|第一次(?:{_HAN_TALK})|最开始[聊谈说]", re.IGNORECASE
+    rf"\b(?:very first|first|initial) (?:{_TALK})|第一次(?:{_HAN_TALK})|最开始[聊谈说]",
+    re.IGNORECASE,
 )
 _LATEST = re.compile(
     rf"\b(?:most recent|last|latest|previous) (?:{_TALK})|(?:上一?次|最近一次)(?:{_HAN_TALK})",
@@ -100,11 +105,6 @@ def read(query: str, today: date | None = None, own_name: str = "") -> Asked:
     )
 
 
-def speaker_key(name: str) -> str:
-    """Return the form in which the name of a speaker is compared."""
-    return fold(name).casefold().strip()
-
-
 def speaker_candidates(query: str) -> Iterator[str]:
     """Yield what may be a speaker's name in a query, folded, each once, at most 256.
 
@@ -115,13 +115,12 @@ def speaker_candidates(query: str) -> Iterator[str]:
     words = [_POSSESSIVE.sub("", word) for word in _NAME.findall(text)]
     for length in (1, 2, 3):
         for start in range(len(words) - length + 1):
-            found.setdefault(speaker_key(" ".join(words[start : start + length])))
+            found.setdefault(speaker_name(" ".join(words[start : start + length])) or "")
     for run in _HAN_RUN.findall(text):
         for length in (2, 3, 4):
             for start in range(len(run) - length + 1):
-                found.setdefault(run[start : start + length])
-    names = (name for name in found if len(name) > 1 and name not in _NOBODY)
-    yield from (name for _, name in zip(range(_MOST_NAMES), names, strict=False))
+                found.setdefault(speaker_name(run[start : start + length]) or "")
+    yield from islice((name for name in found if len(name) > 1), _MOST_NAMES)
 
 
 def sentences(query: str) -> tuple[str, ...]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date, timedelta
 
 from mnemic.retrieval.days_ago import relative_spans
@@ -30,7 +29,8 @@ _ABSOLUTE = tuple(
     for pattern in (
         rf"{_YEAR}(?:[-/.]|\s?年\s?)(?P<m>\d{{1,2}})(?:(?:[-/.]|\s?月\s?)(?P<d>\d{{1,2}}))?(?!\d)",
         rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)?(?:\s+of)?[ -](?P<mn>{MONTH_NAME})\b\.?,?(?:[ -]+{_YEAR})?",
-        rf"\b(?P<mn>{MONTH_NAME})\b\.?[ -](?:the )?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d)(?:,?[ -]+{_YEAR})?",
+        rf"\b(?P<mn>{MONTH_NAME})\b\.?[ -](?:the )?(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\b(?!\d)"
+        rf"(?:,?[ -]+{_YEAR})?",
         rf"\b(?P<mn>{MONTH_NAME})\b\.?,?(?:\s+of)?\s+{_YEAR}",
         r"\b(?:in|during|of|by|since|until|till|from|before|after|late|early|mid|this|last|next|back in)[ -]"
         rf"(?P<mn>{MONTH_NAME})\b",
@@ -68,7 +68,7 @@ def read_day(text: str | None) -> date | None:
     for pattern in _ABSOLUTE[:3]:
         match = pattern.search(text or "")
         if match and match["y"] and match["d"]:
-            (span, *_) = [*_spans_of(match, "", ()), None]
+            span = next(_spans_of(match, "", ()), None)
             return span.first if span else None
     return None
 

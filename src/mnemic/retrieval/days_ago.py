@@ -27,19 +27,19 @@ Rule = Callable[[re.Match[str], date], Span | None]
 
 VAGUE = 0.6
 """Weight of "a few weeks ago" and other spans whose ends nobody means exactly."""
-_ENGLISH_NUMBER = {
-    word: number
-    for number, word in enumerate(
-        "one two three four five six seven eight nine ten eleven twelve".split(), start=1
-    )
-} | {"a": 1, "an": 1, "couple of": 2, "a couple of": 2, "few": 4, "a few": 4, "several": 4}
-_COUNT = "|".join(sorted(_ENGLISH_NUMBER, key=len, reverse=True))
-_WEEKDAYS = {
-    name: number
-    for number, name in enumerate(
-        "monday tuesday wednesday thursday friday saturday sunday".split()
-    )
+_NUMBER_WORDS = "one two three four five six seven eight nine ten eleven twelve"
+_WEEKDAY_NAMES = "monday tuesday wednesday thursday friday saturday sunday"
+_ENGLISH_NUMBER = {word: number for number, word in enumerate(_NUMBER_WORDS.split(), start=1)} | {
+    "a": 1,
+    "an": 1,
+    "couple of": 2,
+    "a couple of": 2,
+    "few": 4,
+    "a few": 4,
+    "several": 4,
 }
+_COUNT = "|".join(sorted(_ENGLISH_NUMBER, key=len, reverse=True))
+_WEEKDAYS = {name: number for number, name in enumerate(_WEEKDAY_NAMES.split())}
 _HAN_WEEKDAYS = {"一": 0, "二": 1, "三": 2, "四": 3, "五": 4, "六": 5, "日": 6, "天": 6, "末": 5}
 _HAN_COUNT = r"\d{1,3}|[一二两三四五六七八九十几半]{1,3}"
 _SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
@@ -84,7 +84,18 @@ def _ago(match: re.Match[str], today: date) -> Span:
 
 def _past(match: re.Match[str], today: date) -> Span:
     """The past N days, weeks or months, up to yesterday."""
-    days = {"d": 1, "w": 7, "m": 30, "天": 1, "日": 1, "周": 7, "星": 7, "礼": 7, "个": 30, "月": 30}
+    days = {
+        "d": 1,
+        "w": 7,
+        "m": 30,
+        "天": 1,
+        "日": 1,
+        "周": 7,
+        "星": 7,
+        "礼": 7,
+        "个": 30,
+        "月": 30,
+    }
     length = _count(match["n"] or "1") * days[match["unit"][0].lower()]
     return Span(today - timedelta(length), today - timedelta(1), VAGUE)
 
@@ -171,9 +182,15 @@ _RULES: tuple[tuple[re.Pattern[str], Rule], ...] = tuple(
         (r"大前天", _day(3)),
         (r"\bday before yesterday\b|前天|前晚", _day(2)),
         (r"\byesterday\b|\blast (?:night|evening)\b|昨[天日晚夜]|昨儿", _day(1)),
-        (rf"\b(?P<n>\d{{1,3}}|{_COUNT}) (?P<unit>days?|weeks?|months?|years?) (?:ago|earlier|back)\b", _ago),
+        (
+            rf"\b(?P<n>\d{{1,3}}|{_COUNT}) (?P<unit>days?|weeks?|months?|years?) (?:ago|earlier|back)\b",
+            _ago,
+        ),
         (rf"(?P<n>{_HAN_COUNT})\s?(?P<unit>天|日|周|个?星期|个?礼拜|个月|年)(?:之|以)?前", _ago),
-        (rf"\b(?:past|last|previous) (?P<n>\d{{1,3}}|{_COUNT}) (?P<unit>days|weeks|months)\b", _past),
+        (
+            rf"\b(?:past|last|previous) (?P<n>\d{{1,3}}|{_COUNT}) (?P<unit>days|weeks|months)\b",
+            _past,
+        ),
         (rf"(?:最近|过去|近)(?:这)?(?P<n>{_HAN_COUNT})(?P<unit>天|周|星期|礼拜|个月)", _past),
         (r"\b(?:last|previous|past) (?P<unit>weekend|week|month|year)\b(?! of)", _last_unit),
         (rf"\b(?P<which>last|on|this past) (?P<day>{'|'.join(_WEEKDAYS)})\b", _weekday),
@@ -186,6 +203,9 @@ _RULES: tuple[tuple[re.Pattern[str], Rule], ...] = tuple(
             _han_year,
         ),
         (r"(?P<back>上+)个?月", _han_month),
-        (r"(?P<back>上*)(?:个)?(?:周|星期|礼拜)(?P<day>[一二三四五六日天末])?(?![年期岁])", _han_week),
+        (
+            r"(?P<back>上*)(?:个)?(?:周|星期|礼拜)(?P<day>[一二三四五六日天末])?(?![年期岁])",
+            _han_week,
+        ),
     )
 )

@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-_NAMES = (
-    "january february march april may june july august september october november december".split()
-)
+_NAMES = "january february march april may june july august september october november december"
 MONTHS = (
-    {name: number for number, name in enumerate(_NAMES, start=1)}
-    | {name[:3]: number for number, name in enumerate(_NAMES, start=1)}
+    {name: number for number, name in enumerate(_NAMES.split(), start=1)}
+    | {name[:3]: number for number, name in enumerate(_NAMES.split(), start=1)}
     | {"sept": 9}
 )
 MONTH_NAME = "|".join(sorted(MONTHS, key=len, reverse=True))

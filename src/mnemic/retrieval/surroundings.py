@@ -82,8 +82,8 @@ class TurnEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """What the readable scopes know: texts, their mean length, ``df`` of each lexeme, their days, and which of
-    the query's names have spoken there.
+    """What the readable scopes know: how many texts, their mean length, ``df`` of each lexeme, their first
+    and last day, and which of the query's names have spoken there.
     """
 
     documents: int
@@ -160,10 +160,9 @@ def word_strength(row: TurnEvidence, worth: Sequence[float], average_tokens: flo
 
 
 def vector_points(raw_cosines: Sequence[float]) -> tuple[tuple[float, float], ...]:
-    """Return (cosine, strength) points for a model whose raw cosines at calibrated 0.2, 0.55, 0.85 are given."""
+    """Return (cosine, strength) points, given a model's raw cosines at calibrated 0.2, 0.55 and 0.85."""
     return tuple(
-        (raw, strength)
-        for raw, (_, strength) in zip(raw_cosines, _VECTOR_ANCHORS, strict=True)
+        (raw, strength) for raw, (_, strength) in zip(raw_cosines, _VECTOR_ANCHORS, strict=True)
     )
 
 
@@ -189,7 +188,9 @@ def supports(
     for row, strength in zip(rows, own, strict=True):
         sessions.setdefault(row.conversation, []).append(strength)
     best = {
-        key: weights.session * sum(sorted(found, reverse=True)[:SESSION_BEST]) / min(len(found), SESSION_BEST)
+        key: weights.session
+        * sum(sorted(found, reverse=True)[:SESSION_BEST])
+        / min(len(found), SESSION_BEST)
         for key, found in sessions.items()
     }
     return [

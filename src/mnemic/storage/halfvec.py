@@ -1,8 +1,8 @@
 """How does a vector travel to PostgreSQL?
 
 pgvector's ``halfvec`` in its binary form: dimensions and a reserved field (two 16-bit integers), then one
-IEEE half float a dimension, all big-endian. Half the bytes of text, and no parsing. A list of HalfVector
-travels as ``halfvec[]``. Statements that read one back say ``embedding::real[]``.
+IEEE half float a dimension, all big-endian. Half the bytes of text, and no parsing. ``HalfVectors``
+travel as ``halfvec[]``. Statements that read one back say ``embedding::real[]``.
 """
 
 from __future__ import annotations
@@ -28,9 +28,25 @@ class HalfVector:
     values: Vector
 
 
+@dataclass(frozen=True, slots=True)
+class HalfVectors:
+    """Vectors on their way to a ``halfvec[]`` parameter."""
+
+    vectors: tuple[Vector, ...] = ()
+
+
 def pack(values: Sequence[float]) -> bytes:
     """Return the binary form of a vector. Raises OverflowError for a value beyond +-65504."""
     return struct.pack(f">hh{len(values)}e", len(values), 0, *values)
+
+
+def pack_all(vectors: Sequence[Sequence[float]], element: int) -> bytes:
+    """Return the binary form of a one-dimensional array of vectors; ``element`` is the oid of their type."""
+    if not vectors:
+        return struct.pack(">iiI", 0, 0, element)
+    head = struct.pack(">iiIii", 1, 0, element, len(vectors), 1)
+    packed = map(pack, vectors)
+    return head + b"".join(struct.pack(">i", len(one)) + one for one in packed)
 
 
 class _HalfDumper(Dumper):
@@ -38,6 +54,14 @@ class _HalfDumper(Dumper):
 
     def dump(self, obj: HalfVector) -> Buffer | None:
         return pack(obj.values)
+
+
+class _HalvesDumper(Dumper):
+    format = Format.BINARY
+    element: int
+
+    def dump(self, obj: HalfVectors) -> Buffer | None:
+        return pack_all(obj.vectors, self.element)
 
 
 async def register(conn: AsyncConnection[object]) -> None:
@@ -49,6 +73,7 @@ async def register(conn: AsyncConnection[object]) -> None:
             "The database has no pgvector 0.8 or newer: install it and run "
             "CREATE EXTENSION vector as a superuser.",
         )
-    info.register(conn)  # with its array type, by which psycopg sends a list of them
-    dumper = type("HalfDumper", (_HalfDumper,), {"oid": info.oid})
-    conn.adapters.register_dumper(HalfVector, dumper)
+    one = type("HalfDumper", (_HalfDumper,), {"oid": info.oid})
+    many = type("HalvesDumper", (_HalvesDumper,), {"oid": info.array_oid, "element": info.oid})
+    conn.adapters.register_dumper(HalfVector, one)
+    conn.adapters.register_dumper(HalfVectors, many)

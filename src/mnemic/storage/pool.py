@@ -1,9 +1,9 @@
 """How does one get to the database? Only through ``Database.transaction(actor)``.
 
 A transaction opens with one round trip: BEGIN, the search path, the actor's scopes for row-level security,
-and the user's status, key epoch and embedding model. All of it is local to the transaction, so a transaction pooler between
-us and PostgreSQL changes nothing. Prepared statements are not: a connection that reaches its session through
-a pooler prepares none.
+and the user's status, key epoch and embedding model. All of it is local to the transaction, so a transaction
+pooler between us and PostgreSQL changes nothing. Prepared statements are not: a connection that reaches its
+session through a pooler prepares none.
 """
 
 from __future__ import annotations
@@ -35,7 +35,8 @@ _BEGIN = sql.SQL(
 )
 _BEGIN_SYSTEM = sql.SQL("begin; set local search_path = {schema}, {types}; select null")
 _SERVER = """
-    select pg_backend_pid(), n.nspname, has_schema_privilege(n.oid, 'usage'), current_user
+    select pg_backend_pid(), n.nspname, has_schema_privilege(n.oid, 'usage'), current_user,
+           to_regtype('halfvec') is not null
     from (select) as always
     left join pg_extension e on e.extname = 'vector'
     left join pg_namespace n on n.oid = e.extnamespace"""
@@ -122,12 +123,9 @@ class Database:
         async with self._begun(self._opening(actor)) as (conn, row):
             if row is not None and row["status"] == "erased":
                 raise PermissionDenied("user_erased", "This user was erased.")
-            if row is None:  # a schema that no deployment has moved into
-                yield Transaction(conn, False, 1)
-                return
-            yield Transaction(
-                conn, row["status"] is not None, row["key_epoch"] or 1, row["model_id"]
-            )
+            known = row is not None and row["status"] is not None
+            epoch = row["key_epoch"] if row is not None and known else 1
+            yield Transaction(conn, known, epoch, row["model_id"] if row else None)
 
     @asynccontextmanager
     async def system(self) -> AsyncIterator[Transaction]:
@@ -222,16 +220,18 @@ async def learn(conn: AsyncConnection[Any]) -> str:
     async with conn.cursor(row_factory=tuple_row) as cursor:
         row = await (await cursor.execute(_SERVER, prepare=False)).fetchone()
     assert row is not None
-    session, schema, usable, login = row
+    session, schema, usable, login, seen = row
     if session != conn.info.backend_pid:
         conn.prepare_threshold = None
     if schema is not None and not usable:
         raise unusable(schema, login)
-    async with conn.transaction():
-        path = sql.Identifier(schema or "public")
-        await conn.execute(sql.SQL("set local search_path = {}").format(path))
+    if schema is None or seen:
         await halfvec.register(conn)
-    return schema or "public"
+        return schema or "public"
+    async with conn.transaction():
+        await conn.execute(sql.SQL("set local search_path = {}").format(sql.Identifier(schema)))
+        await halfvec.register(conn)
+    return str(schema)
 
 
 async def _commit(conn: AsyncConnection[DictRow]) -> None:

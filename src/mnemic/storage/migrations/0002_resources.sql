@@ -62,7 +62,7 @@ create table chunk_draft (
     id         uuid not null,
     text_enc   bytea not null,
     embedding  halfvec,
-    model_id   smallint not null references embedding_model,
+    model_id   int not null references embedding_model,
     lexemes    tsvector not null,
     n_tokens   int not null,
     created_at timestamptz not null default now(),

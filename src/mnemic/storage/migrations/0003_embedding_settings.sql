@@ -5,6 +5,7 @@ alter table embedding_model alter column model_id type int;
 alter table deployment alter column model_id type int;
 alter table memory_item alter column model_id type int;
 alter table chunk alter column model_id type int;
+alter table chunk_draft alter column model_id type int;
 
 -- A user's own model has a row here for its calibration, under a random name: which model it is stands,
 -- sealed, in the user's settings. indexed: an operator had an HNSW index made for its vectors.
@@ -45,9 +46,16 @@ create table reembedding (
     embedding   halfvec,
     passages    halfvec[] not null default '{}',
     reason      text,
+    item_id     uuid generated always as (case when table_name = 'memory_item' then id end) stored,
+    chunk_id    uuid generated always as (case when table_name = 'chunk' then id end) stored,
     primary key (scope_key, table_name, id, model_id),
+    -- what is deleted leaves no vector here
+    foreign key (scope_key, item_id) references memory_item on delete cascade,
+    foreign key (scope_key, chunk_id) references chunk on delete cascade,
     check ((embedding is null) = (reason is not null))
 );
+create index reembedding_item on reembedding (scope_key, item_id) where item_id is not null;
+create index reembedding_chunk on reembedding (scope_key, chunk_id) where chunk_id is not null;
 
 do $$
 declare

@@ -47,6 +47,10 @@ select d.model_id as deployments, u.model_id as own
 from deployment d
 left join app_user u on u.scope_key = %(user_scope)s
 
+-- name: hold_model
+select pg_advisory_xact_lock_shared(hashtextextended('embedding', 0)),
+       pg_advisory_xact_lock_shared(hashtextextended('embedding ' || %(user_scope)s, 0))
+
 -- name: hold_user
 select pg_advisory_xact_lock_shared(hashtextextended('embedding', 0)),
        pg_advisory_xact_lock(hashtextextended('embedding ' || %(scope_key)s, 0))
@@ -63,6 +67,7 @@ order by scope_key
 select m.id, m.version as row_version, m.content_enc
 from memory_item m
 where m.scope_key = %(scope_key)s and m.model_id <> %(model_id)s and m.id > %(after)s
+  and (%(own_too)s or exists (select from embedding_model e where e.model_id = m.model_id and not e.own))
   and not exists (select from reembedding r
                   where r.scope_key = m.scope_key and r.table_name = 'memory_item' and r.id = m.id
                     and r.model_id = %(model_id)s and r.row_version = m.version)
@@ -75,17 +80,28 @@ select c.id, c.xmin::text::bigint as row_version, c.resource_id, c.ordinal, c.te
 from chunk c
 join resource r on r.scope_key = c.scope_key and r.id = c.resource_id
 where c.scope_key = %(scope_key)s and c.model_id <> %(model_id)s and c.id > %(after)s
+  and (%(own_too)s or exists (select from embedding_model e where e.model_id = c.model_id and not e.own))
   and not exists (select from reembedding n
                   where n.scope_key = c.scope_key and n.table_name = 'chunk' and n.id = c.id
                     and n.model_id = %(model_id)s and n.row_version = c.xmin::text::bigint)
 order by c.id
 limit %(limit)s
 
--- name: keep
+-- name: keep_item
+insert into reembedding (scope_key, table_name, id, model_id, row_version, embedding, reason)
+select scope_key, 'memory_item', id, %(model_id)s, %(row_version)s, %(embedding)s, %(reason)s
+from memory_item
+where scope_key = %(scope_key)s and id = %(id)s
+for key share
+on conflict (scope_key, table_name, id, model_id) do update
+set row_version = excluded.row_version, embedding = excluded.embedding, reason = excluded.reason
+
+-- name: keep_chunk
 insert into reembedding (scope_key, table_name, id, model_id, row_version, embedding, passages, reason)
-values (
-    %(scope_key)s, %(table_name)s, %(id)s, %(model_id)s, %(row_version)s, %(embedding)s,
-    coalesce(%(passages)s::halfvec[], '{}'), %(reason)s)
+select scope_key, 'chunk', id, %(model_id)s, %(row_version)s, %(embedding)s, %(passages)s::halfvec[], %(reason)s
+from chunk
+where scope_key = %(scope_key)s and id = %(id)s
+for key share
 on conflict (scope_key, table_name, id, model_id) do update
 set row_version = excluded.row_version, embedding = excluded.embedding, passages = excluded.passages,
     reason = excluded.reason
@@ -120,15 +136,14 @@ where c.scope_key = %(scope_key)s and r.scope_key = %(scope_key)s and r.table_na
   and r.embedding is not null and c.model_id <> %(model_id)s
 
 -- name: refused
-select table_name, id, reason
+select table_name as "table", id, reason
 from reembedding
 where scope_key = %(scope_key)s and model_id = %(model_id)s and reason is not null
 order by table_name, id
 
--- name: ready_rows
-select count(*) filter (where embedding is not null) as vectors, count(*) as ready
-from reembedding
-where scope_key = %(scope_key)s and model_id = %(model_id)s
+-- name: size_of_scope
+select (select count(*) from memory_item where scope_key = %(scope_key)s)
+     + (select count(*) from chunk where scope_key = %(scope_key)s) as total
 
 -- name: clear_scope
 delete from reembedding
@@ -138,11 +153,3 @@ where scope_key = %(scope_key)s
 delete from reembedding
 where (scope_key = %(scope_key)s or starts_with(scope_key, %(sessions)s))
   and model_id is distinct from %(model_id)s
-
--- name: left_over
-select (select count(*) from memory_item
-        where (scope_key = %(user_scope)s or starts_with(scope_key, %(sessions)s))
-          and model_id <> %(model_id)s)
-     + (select count(*) from chunk
-        where (scope_key = %(user_scope)s or starts_with(scope_key, %(sessions)s))
-          and model_id <> %(model_id)s) as others

@@ -21,10 +21,16 @@ set model_id = %(model_id)s
 where model_id is null
 
 -- name: list_models
-select m.model_id, m.name, m.dims, m.created_at, d.model_id is not null as current
+select m.model_id, m.name, m.dims, m.created_at, m.indexed, d.model_id is not null as current
 from embedding_model m
 left join deployment d using (model_id)
+where not m.own
 order by m.model_id
+
+-- name: model_of
+select model_id, name, dims, calibration, indexed
+from embedding_model
+where model_id = %(model_id)s
 
 -- name: service_login
 select exists (select from pg_roles p where (p.rolsuper or p.rolbypassrls)

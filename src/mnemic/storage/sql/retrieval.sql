@@ -37,7 +37,7 @@ with q as (
 ), nearest as (
     select scope_key, id
     from readable
-    where model_id = %(model_id)s
+    where model_id = %(model_id)s and (%(near)s::uuid[] is null or id = any(%(near)s))
     order by embedding <=> %(embedding)s, id
     limit %(candidates)s
 ), filling as (

@@ -1,0 +1,172 @@
+"""How does a whole deployment change its model, while its users search?
+
+The owner's work. All texts are embedded anew beside the vectors in use, user by user, each with that user's
+key; a run that was killed is continued by the next one. Then one transaction, for which all writers wait,
+exchanges the vectors of everybody and names the new model. Vectors of users' own models are left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote
+
+from mnemic.embedding.follow import Count, Progress, Refused
+from mnemic.embedding.protocol import Embedder
+from mnemic.embedding.refill import ChunkTexts, Refill
+from mnemic.embedding.registry import Model, known
+from mnemic.errors import Conflict
+from mnemic.keys import KeyRing
+from mnemic.model import Actor
+from mnemic.storage.pool import Database, Transaction
+from mnemic.storage.statements import statements
+
+_SQL = statements("maintenance")
+_ROUNDS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Rows that a change has to embed: items (archived and superseded ones included) and chunks.
+
+    ``ready`` counts those that an earlier run has done already.
+    """
+
+    items: int
+    chunks: int
+    ready: int
+
+    @property
+    def waiting(self) -> int:
+        return max(0, self.items + self.chunks - self.ready)
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What a change did: ``rows`` of vectors were exchanged; ``before`` is the old model's name."""
+
+    rows: int
+    model: str
+    dims: int
+    before: str
+    refused: tuple[Refused, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class UnderWay:
+    """A change that was begun and not finished."""
+
+    model: str
+    dims: int
+    size: Size
+
+
+class ModelChange:
+    """Changes the model of a deployment; ``database`` is a pool of the owner's login, of 3 or more."""
+
+    def __init__(self, database: Database, keys: KeyRing, chunk_texts: ChunkTexts) -> None:
+        self._database = database
+        self._keys = keys
+        self._chunk_texts = chunk_texts
+
+    async def run(self, embedder: Embedder, progress: Progress | None = None) -> Changed:
+        """Change to the model of ``embedder``, or go on with it; without anything to do, nothing is done.
+
+        Raises Conflict (``reembedding_under_way``) while another process does the same, EmbeddingError
+        when the model does not answer (what is ready is kept), and what ``registry.known`` raises.
+        """
+        target = await known(self._database, embedder)
+        async with self._database.system() as alone:
+            row = await alone.one(_SQL["one_at_a_time"])
+            if row is None or not row["alone"]:
+                raise Conflict(
+                    "reembedding_under_way", "Another process is changing the model: wait for it."
+                )
+            async with self._database.system() as tx:
+                before = await self._begin(tx, target)
+            count = Count(progress)
+            for _ in range(_ROUNDS):
+                count.expect((await self.size(target)).waiting)
+                await self._fill(target, count)
+                done = await self._switch(target)
+                if done is not None:
+                    rows, refused = done
+                    return Changed(rows, embedder.name, embedder.dims, before, refused)
+        raise Conflict(
+            "reembedding_outrun", "More was written than embedded anew: try again in a quiet hour."
+        )
+
+    async def size(self, target: Model) -> Size:
+        """Return how many rows the change to ``target`` has to embed."""
+        async with self._database.system() as tx:
+            return await _size(tx, target.model_id)
+
+    async def _begin(self, tx: Transaction, target: Model) -> str:
+        params = {"model_id": target.model_id}
+        state = await tx.one(_SQL["state"])
+        await tx.run(_SQL["begin_change"], params)
+        await tx.run(_SQL["drop_others"], params)
+        return str(state["name"]) if state else ""
+
+    async def _fill(self, target: Model, count: Count) -> None:
+        refill = Refill(self._database, self._keys, target, self._chunk_texts, False, count.add)
+        actor: Actor | None = None
+        async for scope_key in self._scopes():
+            actor = actor_of(scope_key)
+            await refill.scope(actor, scope_key)
+        if actor is not None:
+            await refill.flush(actor)
+
+    async def _scopes(self) -> AsyncIterator[str]:
+        """Walk along the index: from each scope key to the next greater one."""
+        after = ""
+        while True:
+            async with self._database.system() as tx:
+                row = await tx.one(_SQL["next_scope"], {"after": after})
+            if row is None or row["scope_key"] is None:
+                return
+            after = row["scope_key"]
+            yield after
+
+    async def _switch(self, target: Model) -> tuple[int, tuple[Refused, ...]] | None:
+        """Exchange all vectors in one transaction; None when rows have come that are not ready."""
+        params: dict[str, Any] = {"model_id": target.model_id}
+        async with self._database.system() as tx:
+            await tx.one(_SQL["hold_everyone"])
+            waiting = await tx.one(_SQL["unready"], params)
+            if waiting is None or waiting["waiting"]:
+                return None
+            rows = await tx.run(_SQL["switch_items"], params)
+            rows += await tx.run(_SQL["switch_chunks"], params)
+            refused = tuple(Refused(**row) for row in await tx.all(_SQL["refused"], params))
+            await tx.run(_SQL["end_change"], params)
+            await tx.run(_SQL["clear"], params)
+        return rows, refused
+
+
+async def under_way(database: Database) -> UnderWay | None:
+    """Return the change that waits to be finished, as the owner sees it."""
+    async with database.system() as tx:
+        state = await tx.one(_SQL["state"])
+        if state is None or state["next_model_id"] is None:
+            return None
+        size = await _size(tx, state["next_model_id"])
+    return UnderWay(state["next_name"], state["next_dims"], size)
+
+
+async def _size(tx: Transaction, model_id: int) -> Size:
+    row = await tx.one(_SQL["size"], {"model_id": model_id})
+    assert row is not None
+    return Size(row["items"], row["chunks"], row["ready"])
+
+
+def actor_of(scope_key: str) -> Actor:
+    """Return the actor whose own scope this is. Raises ValueError for a project's."""
+    kind, _, rest = scope_key.partition(":")
+    user, _, session = rest.partition("/")
+    if kind == "user":
+        return Actor(unquote(user), purpose="job")
+    if kind == "session":
+        return Actor(unquote(user), session=unquote(session), purpose="job")
+    raise ValueError("a project's scope belongs to no actor")

@@ -1,0 +1,86 @@
+"""Is this scope so large that an index finds its nearest vectors faster than comparing all of them?
+
+Pure rule and one statement. Comparing all costs time for each text of the scope. The index is shared by all
+scopes of a model: it is walked outwards from the query, and of what it meets only this scope's share counts,
+so for a small tenant beside huge ones it would be walked to its end. An answer that comes out too small, or
+could not be asked for, is None: then all are compared.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from psycopg import sql
+
+from mnemic.retrieval.meaning import Meaning
+from mnemic.storage.pool import Transaction
+from mnemic.storage.statements import statements
+
+_SQL = statements("nearest")
+LEAST = 4_000
+"""Texts of a scope below which comparing all of them is faster in any case."""
+STEP_COST = 12
+"""What one text met on the way through the index costs, in texts compared one after the other."""
+_EF = 200
+_LONGEST_WALK = 40_000
+_REMEMBERED = 10_000
+_TTL = 60.0
+
+
+class Nearest:
+    """Finds the nearest by index where that pays. It learns the sizes of scopes from their searches."""
+
+    def __init__(self) -> None:
+        self._sizes: OrderedDict[tuple[str, ...], int] = OrderedDict()
+        self._indexes: dict[int, tuple[int, float]] = {}
+
+    def learn(self, scopes: Sequence[str], documents: int) -> None:
+        """Remember how many texts a search of these scopes had before it; small ones are forgotten."""
+        key = tuple(scopes)
+        self._sizes.pop(key, None)
+        if documents >= LEAST:
+            self._sizes[key] = documents
+            while len(self._sizes) > _REMEMBERED:
+                self._sizes.popitem(last=False)
+
+    async def ids(
+        self, tx: Transaction, meaning: Meaning, scopes: Sequence[str], params: dict[str, Any]
+    ) -> list[UUID] | None:
+        """Return the ``candidates`` nearest items by index, None where all are to be compared."""
+        documents = self._sizes.get(tuple(scopes), 0)
+        wanted = params["candidates"]
+        if not documents or not pays(
+            documents, wanted, await self._indexed_rows(tx, meaning.model_id)
+        ):
+            return None
+        await tx.one(_SQL["walk"], {"ef": max(_EF, min(wanted, 1000)), "longest": _LONGEST_WALK})
+        statement = sql.SQL(_SQL["by_index"]).format(
+            dims=sql.Literal(meaning.dims), model=sql.Literal(meaning.model_id)
+        )
+        rows = await (await tx.conn.execute(statement, params)).fetchall()
+        return [row["id"] for row in rows] if len(rows) >= wanted else None
+
+    async def _indexed_rows(self, tx: Transaction, model_id: int) -> int:
+        """Return about how many vectors the model's index holds, 0 when there is no index."""
+        known = self._indexes.get(model_id)
+        if known is not None and known[1] > time.monotonic():
+            return known[0]
+        row = await tx.one(_SQL["index_of_model"], {"model_id": model_id})
+        rows = int(row["rows"]) if row and row["indexed"] else 0
+        self._indexes[model_id] = (rows, time.monotonic() + _TTL)
+        return rows
+
+
+def pays(documents: int, wanted: int, indexed: int) -> bool:
+    """Tell whether walking an index of ``indexed`` vectors to ``wanted`` of this scope's is faster.
+
+    To meet that many, about ``wanted`` x ``indexed`` / ``documents`` vectors are met in all.
+    """
+    if indexed <= 0 or documents < LEAST:
+        return False
+    met = wanted * max(1.0, indexed / documents)
+    return met <= _LONGEST_WALK and STEP_COST * met < documents
