@@ -15,18 +15,26 @@ from contract.scripted_server import Answer, Request, Scripted, error, serving, 
 from stub_embedder import DIMS, vector
 
 
+def _accepts(_: str) -> bool:
+    return False
+
+
+def _ignores(_: list[str]) -> None:
+    return None
+
+
 @dataclass
 class Endpoint:
-    """A running endpoint. While ``down`` it answers 503, of ``refused`` texts 400; ``limit`` counts down to 0,
-    after which it is down."""
+    """A running endpoint. While ``down`` it answers 503, to ``refused`` texts 400; after ``limit`` texts it
+    is down."""
 
     dims: int
     server: Scripted = field(default_factory=lambda: Scripted(0))
     down: bool = False
     key: str | None = None
     limit: int | None = None
-    refused: Callable[[str], bool] = staticmethod(lambda _: False)
-    before: Callable[[list[str]], None] = staticmethod(lambda _: None)
+    refused: Callable[[str], bool] = _accepts
+    before: Callable[[list[str]], None] = _ignores
 
     def answer(self, request: Request) -> Answer:
         texts = request.body["input"]

@@ -334,7 +334,7 @@ async def test_a_text_that_the_model_refuses_is_reported_and_found_by_its_words(
     memory: MemoryService, narrow: Endpoint, connect: Connect
 ) -> None:
     await fill(memory, KIM)
-    narrow.refused = lambda text: "violin" in text
+    narrow.refused = lambda text: text == FACTS[3]
     report = await memory.embeddings.set(KIM, narrow.url, "narrow-1")
     (refused,) = report.refused
     assert (report.rows, refused.table, refused.reason) == (3, "memory_item", "embedding_refused")
@@ -432,9 +432,9 @@ async def test_a_choice_made_during_a_change_wins(
 ) -> None:
     await fill(memory, KIM)
     narrow.limit = 300  # enough to measure the model, not enough for the memories
+    texts = [f"Shelf number {n} holds the {n * 7} blue folders" for n in range(200)]
+    await memory.add_many(KIM, [Draft(text) for text in texts])
     with pytest.raises(EmbeddingError):
-        texts = [f"Shelf number {n} holds the {n * 7} blue folders" for n in range(200)]
-        await memory.add_many(KIM, [Draft(text) for text in texts])
         await memory.embeddings.set(KIM, narrow.url, "narrow-1")
     report = await memory.embeddings.set(KIM, wide.url, "wide-1")
     assert report.dims == 1024

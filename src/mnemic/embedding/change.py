@@ -14,7 +14,7 @@ from urllib.parse import unquote
 
 from mnemic.embedding.follow import Count, Progress, Refused
 from mnemic.embedding.protocol import Embedder
-from mnemic.embedding.refill import ChunkTexts, Refill
+from mnemic.embedding.refill import ChunkTexts, Opened, Refill, inside
 from mnemic.embedding.registry import Model, known
 from mnemic.errors import Conflict
 from mnemic.keys import KeyRing
@@ -23,7 +23,7 @@ from mnemic.storage.pool import Database, Transaction
 from mnemic.storage.statements import statements
 
 _SQL = statements("maintenance")
-_ROUNDS = 50
+_ROUNDS, _OPEN_ROUNDS = 50, 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +86,10 @@ class ModelChange:
             async with self._database.system() as tx:
                 before = await self._begin(tx, target)
             count = Count(progress)
-            for _ in range(_ROUNDS):
+            for attempt in range(_ROUNDS):
                 count.expect((await self.size(target)).waiting)
-                await self._fill(target, count)
-                done = await self._switch(target)
+                await self._fill(self._database.transaction, target, count)
+                done = await self._switch(target, count if attempt >= _OPEN_ROUNDS else None)
                 if done is not None:
                     rows, refused = done
                     return Changed(rows, embedder.name, embedder.dims, before, refused)
@@ -109,8 +109,8 @@ class ModelChange:
         await tx.run(_SQL["drop_others"], params)
         return str(state["name"]) if state else ""
 
-    async def _fill(self, target: Model, count: Count) -> None:
-        refill = Refill(self._database, self._keys, target, self._chunk_texts, False, count.add)
+    async def _fill(self, opened: Opened, target: Model, count: Count) -> None:
+        refill = Refill(opened, self._keys, target, self._chunk_texts, False, count.add)
         actor: Actor | None = None
         async for scope_key in self._scopes():
             actor = actor_of(scope_key)
@@ -129,11 +129,18 @@ class ModelChange:
             after = row["scope_key"]
             yield after
 
-    async def _switch(self, target: Model) -> tuple[int, tuple[Refused, ...]] | None:
-        """Exchange all vectors in one transaction; None when rows have come that are not ready."""
+    async def _switch(
+        self, target: Model, last: Count | None
+    ) -> tuple[int, tuple[Refused, ...]] | None:
+        """Exchange all vectors in one transaction; None when rows have come that are not ready.
+
+        With ``last`` these are embedded here, while all writers wait.
+        """
         params: dict[str, Any] = {"model_id": target.model_id}
         async with self._database.system() as tx:
             await tx.one(_SQL["hold_everyone"])
+            if last is not None:
+                await self._fill(inside(tx), target, last)
             waiting = await tx.one(_SQL["unready"], params)
             if waiting is None or waiting["waiting"]:
                 return None

@@ -8,13 +8,13 @@ choice the active one. A crash at any moment leaves the old model in use; the ne
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import UUID
 
 from mnemic.embedding.models import Models, close_embedder
 from mnemic.embedding.own import Kept, kept
-from mnemic.embedding.refill import ChunkTexts, Refill
+from mnemic.embedding.refill import ChunkTexts, Opened, Refill, inside
 from mnemic.embedding.registry import Model
 from mnemic.errors import Conflict
 from mnemic.keys import KeyRing
@@ -23,8 +23,8 @@ from mnemic.storage.pool import Database, Transaction
 from mnemic.storage.statements import statements
 
 _SQL = statements("embedding")
-_ROUNDS = 50
-"""A round embeds what was written during the one before."""
+_ROUNDS, _OPEN_ROUNDS = 50, 3
+"""A round embeds what was written during the one before; after three, the rest while writers wait."""
 Progress = Callable[[int, int], None]
 """Is told how many rows are ready, of how many."""
 
@@ -92,12 +92,13 @@ class Following:
         Raises EmbeddingError when the model does not answer; what is ready is kept for the next call.
         """
         count = Count(progress)
-        for _ in range(_ROUNDS):
+        for attempt in range(_ROUNDS):
             change = await self._planned(actor)
             try:
                 count.expect(await self._waiting(actor, change))
-                await self._fill(actor, change, count)
-                report = await self._switch(actor, change)
+                await self._fill(self._database.transaction, actor, change, count)
+                last = count if attempt >= _OPEN_ROUNDS else None
+                report = await self._switch(actor, change, last)
             finally:
                 if change.target is not self._models.deployments:
                     await close_embedder(change.target.embedder)
@@ -107,10 +108,8 @@ class Following:
             "reembedding_outrun", "More was written than embedded anew: try again in a quiet hour."
         )
 
-    async def _fill(self, actor: Actor, change: _Change, count: Count) -> None:
-        refill = Refill(
-            self._database, self._keys, change.target, self._chunk_texts, True, count.add
-        )
+    async def _fill(self, opened: Opened, actor: Actor, change: _Change, count: Count) -> None:
+        refill = Refill(opened, self._keys, change.target, self._chunk_texts, True, count.add)
         for scope_key in change.scopes:
             await refill.scope(actor, scope_key)
         await refill.flush(actor)
@@ -136,30 +135,27 @@ class Following:
                 total += await _unready(tx, scope_key, change.target)
         return total
 
-    async def _switch(self, actor: Actor, change: _Change) -> Reembedded | None:
-        """Exchange the vectors in one transaction; None when rows have come that are not ready."""
+    async def _switch(self, actor: Actor, change: _Change, last: Count | None) -> Reembedded | None:
+        """Exchange the vectors in one transaction; None when rows have come that are not ready.
+
+        With ``last`` these are embedded here, while the user's writers wait.
+        """
         target = change.target
-        rows = 0
-        refused: list[Refused] = []
         async with self._database.transaction(actor) as tx:
             await tx.one(_SQL["hold_user"], {"scope_key": actor.user_scope})
             if not await self._still_meant(tx, actor, change):
                 return None
-            scopes = [
-                row["scope_key"] for row in await tx.all(_SQL["scopes_of_user"], scopes_of(actor))
-            ]
+            found = await tx.all(_SQL["scopes_of_user"], scopes_of(actor))
+            scopes = tuple(row["scope_key"] for row in found)
+            if last is not None:
+                await self._fill(inside(tx), actor, replace(change, scopes=scopes), last)
             for scope_key in scopes:
                 if await _unready(tx, scope_key, target):
                     return None
-            for scope_key in scopes:
-                params = {"scope_key": scope_key, "model_id": target.model_id}
-                rows += await tx.run(_SQL["switch_items"], params)
-                rows += await tx.run(_SQL["switch_chunks"], params)
-                refused += [Refused(**row) for row in await tx.all(_SQL["refused"], params)]
-                await tx.run(_SQL["clear_scope"], params)
+            rows, refused = await _exchange(tx, scopes, target)
             await self._activate(tx, actor, change.next)
         self._models.forget(actor)
-        return Reembedded(rows, target.embedder.name, target.embedder.dims, tuple(refused))
+        return Reembedded(rows, target.embedder.name, target.embedder.dims, refused)
 
     async def _still_meant(self, tx: Transaction, actor: Actor, change: _Change) -> bool:
         """Tell whether nobody has chosen otherwise since, nor changed the deployment's model."""
@@ -199,6 +195,20 @@ def scopes_of(actor: Actor) -> dict[str, Any]:
 def _id_of(coming: Kept | None) -> tuple[bool, int | None]:
     """Tell a change to a model, one back to the deployment's, and none apart."""
     return coming is not None, coming.model_id if coming else None
+
+
+async def _exchange(
+    tx: Transaction, scopes: tuple[str, ...], target: Model
+) -> tuple[int, tuple[Refused, ...]]:
+    rows = 0
+    refused: list[Refused] = []
+    for scope_key in scopes:
+        params = {"scope_key": scope_key, "model_id": target.model_id}
+        rows += await tx.run(_SQL["switch_items"], params)
+        rows += await tx.run(_SQL["switch_chunks"], params)
+        refused += [Refused(**row) for row in await tx.all(_SQL["refused"], params)]
+        await tx.run(_SQL["clear_scope"], params)
+    return rows, tuple(refused)
 
 
 async def _unready(tx: Transaction, scope_key: str, target: Model) -> int:
