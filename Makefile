@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: install demo test check format lint types imports sizes install-services test-services eval-dev bench bench-full clean
+.PHONY: install demo test check format lint types imports sizes install-services test-services eval-dev eval-full bench bench-full clean
 
 install: .venv/installed
 
@@ -47,7 +47,14 @@ EVAL ?= ../shared/eval
 eval-dev: install
 	$(BIN)/mnemic eval --floors tests/eval_floors.json \
 		$(EVAL)/judge/dev.jsonl.gz $(EVAL)/sensitive/dev.jsonl.gz \
-		$(EVAL)/sensitive-zh/dev.jsonl.gz $(EVAL)/extract/dev.jsonl.gz
+		$(EVAL)/sensitive-zh/dev.jsonl.gz $(EVAL)/extract/dev.jsonl.gz \
+		$(EVAL)/touchstone/dev.jsonl.gz $(EVAL)/madial/dev.jsonl.gz \
+		$(EVAL)/memorybank/dev.jsonl.gz $(EVAL)/locomo/dev.jsonl.gz
+
+# the sets with long messages: a quarter of an hour
+eval-full: eval-dev
+	$(BIN)/mnemic eval --floors tests/eval_floors.json \
+		$(EVAL)/beam-100k/dev.jsonl.gz $(EVAL)/prefeval/dev.jsonl.gz $(EVAL)/realmem/dev.jsonl.gz
 
 bench: install
 	$(BIN)/python -m benchmarks.run

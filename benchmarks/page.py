@@ -13,9 +13,8 @@ _TEMPLATE = Path(__file__).with_name("page.md")
 
 def page(lines: Sequence[Line], *, full: bool, peers: bool) -> str:
     """Return the page about these lines."""
-    command = "make bench-full" if full else "make bench"
-    if peers:
-        command = "python -m benchmarks.run" + (" --full" if full else "") + " --peers --write"
+    wanted = [flag for flag, given in (("--full", full), ("--peers", peers)) if given]
+    command = " ".join(["python -m benchmarks.run", *wanted, "--write"])
     facts = "\n".join(f"| {name} | {value} |" for name, value in machine().items())
     return _TEMPLATE.read_text("utf-8").format(
         command=command,

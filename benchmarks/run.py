@@ -45,17 +45,23 @@ async def stored(settings: Settings, items: int, scope: int, more: int | None) -
     async with world(_schema(settings, "bench_main")) as main:
         await _loaded(main, corpus)
         await _loaded(main, hall)
-        lines = await scenarios.search(main, corpus)
-        lines += await scenarios.exactness(main, corpus)
-        lines += await scenarios.large_scope(main, hall)
-        lines.append(await scenarios.clients(main, corpus))
+        lines = told(await scenarios.search(main, corpus))
+        lines += told(await scenarios.exactness(main, corpus))
+        lines += told(await scenarios.large_scope(main, hall))
+        lines += told(await scenarios.clients(main, corpus))
+        lines += told(await scenarios.writes(main, corpus))
         if more is not None:
             many = Corpus("user", more // PER_USER, PER_USER)
             async with world(_schema(settings, "bench_large")) as large:
                 await _loaded(large, many)
-                lines += await scenarios.search(large, many)
-                lines.append(await scenarios.growth(main, corpus, large, many))
-        lines += await scenarios.writes(main, corpus)
+                lines += told(await scenarios.search(large, many))
+                lines += told(await scenarios.growth(main, corpus, large, many))
+    return lines
+
+
+def told(lines: list[Line]) -> list[Line]:
+    """Say on stderr what was just measured, so that a run that is cut short was not for nothing."""
+    print(table.plain(lines), file=sys.stderr, flush=True)
     return lines
 
 
@@ -63,7 +69,7 @@ async def _loaded(target: World, corpus: Corpus) -> None:
     start = time.perf_counter()
     await target.load(corpus)
     seconds = time.perf_counter() - start
-    print(f"loaded {corpus.items:,} items in {seconds:.0f} s", file=sys.stderr)
+    print(f"loaded {corpus.items:,} items in {seconds:.0f} s", file=sys.stderr, flush=True)
 
 
 def _schema(settings: Settings, name: str) -> Settings:
@@ -74,7 +80,7 @@ async def _others(settings: Settings, sizes: Sequence[int]) -> list[Line]:
     lines = []
     for size in sizes:
         corpus = Corpus("user", max(size // PER_USER, 1), PER_USER)
-        lines += await peers.measured(_schema(settings, f"bench_beside_{size}"), corpus)
+        lines += told(await peers.measured(_schema(settings, f"bench_beside_{size}"), corpus))
     return lines
 
 
@@ -82,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run, print, and tell by the exit status whether every budget was met."""
     asked = parsed(sys.argv[1:] if arguments is None else arguments)
     items, more = (100_000, 1_000_000) if asked.full else (asked.items, None)
-    lines = startup.measured()
+    lines = told(startup.measured())
     with tempfile.TemporaryDirectory(prefix="mnemic-bench-") as folder:
         place = Path(folder)
         settings = Settings.read(data_dir=place / "data", key_file=place / "key.key")

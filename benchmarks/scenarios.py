@@ -92,7 +92,9 @@ async def large_scope(world: World, corpus: Corpus, count: int = 60) -> list[Lin
     ]
 
 
-async def growth(small: World, few: Corpus, large: World, many: Corpus, count: int = 300) -> Line:
+async def growth(
+    small: World, few: Corpus, large: World, many: Corpus, count: int = 300
+) -> list[Line]:
     """The same scope size in a table ten times as large."""
     pairs = list(
         zip(
@@ -108,16 +110,17 @@ async def growth(small: World, few: Corpus, large: World, many: Corpus, count: i
         },
         pairs,
     )
-    return within(
+    line = within(
         f"search p50, {many.items:,} items beside {few.items:,}",
         f"{found['large'].p50:.2f} ms",
         f"{found['small'].p50:.2f} ms",
         found["large"].ratio(found["small"]),
         budget=1.3,
     )
+    return [line]
 
 
-async def clients(world: World, corpus: Corpus, count: int = 2_000) -> Line:
+async def clients(world: World, corpus: Corpus, count: int = 2_000) -> list[Line]:
     """Eight clients at once, as tasks of one process; the floor with as many connections."""
     questions = world.prepare(list(corpus.questions(count, seed=4)))
     conns = [await floor.connect(world.floor_url, world.settings.db_schema) for _ in range(CLIENTS)]
@@ -138,7 +141,7 @@ async def clients(world: World, corpus: Corpus, count: int = 2_000) -> Line:
     found = await rounds({"ours": ours, "floor": base}, questions, 5)
     for conn in conns:
         await conn.close()
-    return bounded(
+    line = bounded(
         f"search, {CLIENTS} clients",
         median(found["ours"]),
         "/s",
@@ -146,6 +149,7 @@ async def clients(world: World, corpus: Corpus, count: int = 2_000) -> Line:
         least=True,
         floor=f"{median(found['floor']):,.0f} /s",
     )
+    return [line]
 
 
 async def writes(world: World, corpus: Corpus, count: int = 200) -> list[Line]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import platform
 import sys
 from collections.abc import Sequence
@@ -82,6 +83,8 @@ def machine() -> dict[str, str]:
         "processor": _processor(),
         "memory": _memory(),
         "system": f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
+        "load average": ", ".join(f"{load:.1f}" for load in os.getloadavg())
+        + " (1, 5, 15 minutes)",
         "packages": ", ".join(f"{name} {version(name)}" for name in _PACKAGES),
     }
 
@@ -92,8 +95,6 @@ def as_json(lines: Sequence[Line]) -> list[dict[str, object]]:
 
 
 def _processor() -> str:
-    import os
-
     cores = os.cpu_count() or 1
     info = Path("/proc/cpuinfo")
     names = info.read_text("utf-8").splitlines() if info.exists() else []

@@ -5,12 +5,11 @@ from __future__ import annotations
 import sys
 from unittest.mock import patch
 
-from stub_embedder import StubEmbedder
-
+from mnemic import parts
 from mnemic.cli.main import main
-from mnemic.service import MemoryService
+from stub_embedder import StubEmbedder
 
 if __name__ == "__main__":
     sys.argv[:] = ["mnemic", "ingest", sys.argv[1]]
-    with patch.object(MemoryService, "_configured_embedder", lambda _: StubEmbedder()):
+    with patch.object(parts, "_configured_embedder", lambda settings, keep: StubEmbedder()):
         main()

@@ -9,7 +9,8 @@ that could see past row-level security is refused.
 from __future__ import annotations
 
 import asyncio
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self
@@ -31,6 +32,7 @@ from mnemic.storage.statements import statements
 
 _SQL = statements("models")
 _KEYS = statements("keys")
+_OWNERS_POOL = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,7 @@ class Deployment:
             size=settings.pool_size,
             timeout=settings.pool_timeout,
             prepare=settings.prepare == "on",
+            revive=addresses.joined.revive if addresses.joined else None,
         )
         await database.__aenter__()
         try:
@@ -99,6 +102,38 @@ class Deployment:
         finally:
             if self.joined is not None:
                 await asyncio.to_thread(self.joined.leave)
+
+
+@asynccontextmanager
+async def as_owner(settings: Settings) -> AsyncIterator[tuple[Deployment, Addresses]]:
+    """Open the database with the owner's login, which sees the rows of all users: for maintenance only.
+
+    Raises ConfigurationError (``migration_url_missing``) without that login, else as ``Deployment.start``.
+    """
+    addresses = await locate(settings)
+    try:
+        if addresses.owner is None:
+            raise ConfigurationError(
+                "migration_url_missing", "Set MNEMIC_MIGRATION_URL to the owner's URL."
+            )
+        provider = await initialise(settings, addresses)
+        database = Database(
+            addresses.owner,
+            schema=settings.db_schema,
+            size=_OWNERS_POOL,
+            timeout=settings.pool_timeout,
+            prepare=settings.prepare == "on",
+        )
+        async with database:
+            async with database.system() as tx:
+                row = await tx.one(_KEYS["deployment"])
+            assert row is not None
+            kek_id = await check(str(row["id"]), row["kek_id"], row["kek_check"], provider)
+            key_file = provider.path if isinstance(provider, KeyFile) else None
+            yield Deployment(database, KeyRing(provider, kek_id), key_file, None), addresses
+    finally:
+        if addresses.joined is not None:
+            await asyncio.to_thread(addresses.joined.leave)
 
 
 async def locate(settings: Settings) -> Addresses:

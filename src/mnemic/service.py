@@ -1,4 +1,4 @@
-"""How do all parts work together? The composition root, and the API that engineers use."""
+"""What can be asked of a memory? The API that engineers use; ``parts`` puts together what it runs on."""
 
 from __future__ import annotations
 

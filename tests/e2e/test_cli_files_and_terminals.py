@@ -205,7 +205,7 @@ def test_db_commands(cli: Cli, ids: dict[str, str]) -> None:
     assert status["embedded"] is True
     assert "pgvector" in status["server"]
     assert cli.env["MNEMIC_KEY_FILE"] in cli("db", "status").out
-    (model,) = cli.json("db", "model")["models"]
+    (model,) = cli.json("db", "model", "list")["models"]
     assert model["dims"] == 512
 
 

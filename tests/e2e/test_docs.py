@@ -125,7 +125,7 @@ def test_the_reference_of_commands_lists_every_command_and_option() -> None:
     helped = _help([])
     for command in re.findall(r"^  (\w+) ", helped.partition("Commands:")[2], re.MULTILINE):
         assert re.search(rf"`mnemic {command}\b", page), command
-        if command not in ("verify", "db"):
+        if command not in ("verify", "db", "embedding", "resource"):
             for option in re.findall(r"^  .*?(--[a-z-]+)", _help([command]), re.MULTILINE):
                 assert option in page or option == "--help", f"{command} {option}"
 
@@ -164,6 +164,7 @@ _SPECIAL = {
     "docs/howto/own-postgresql.md",
     "docs/howto/openai-compatible.md",
     "docs/howto/backup.md",
+    "docs/howto/change-the-embedder.md",
 }
 
 
@@ -188,6 +189,20 @@ def test_openai_page_runs_against_a_scripted_endpoint(work: dict[str, str], tmp_
     assert any("text-embedding-3-small" in text for text in out)
     assert any("I keep bees behind the house" in text for text in out)
     _only_these_paths(server)
+
+
+def test_page_about_changing_the_model_runs_against_a_scripted_endpoint(
+    work: dict[str, str], tmp_path: Path
+) -> None:
+    with serving(_endpoint) as server:
+        key = "k" + "-docs"
+        given = {"ENDPOINT_URL": server.url, "ENDPOINT_HOST": server.host, "ENDPOINT_KEY": key}
+        reader = Reader(work | given, tmp_path)
+        out = reader.read(ROOT / "docs" / "howto" / "change-the-embedder.md")
+    assert any("1 vectors are of text-embedding-3-small" in text for text in out)
+    assert any("The lighthouse is white" in text for text in out)
+    assert any("my-model" in text and "key      set" in text for text in out)
+    assert {request.path for request in server.requests} == {"/v1/embeddings"}
 
 
 def test_own_postgresql_page_runs_on_a_server_with_passwords(

@@ -26,7 +26,7 @@ def transcript(path: Path, seed: int) -> None:
         for session in range(40):
             number = rng.randrange(10**6)
             for text in (
-                f"Please remember that the access code name of project {number} is Falcon{number}.",
+                f"Please remember that the internal name of project {number} is Falcon{number}.",
                 f"请记住，{number}号项目的负责人是林{number}。",
             ):
                 turn = {"role": "user", "session": f"s{seed}-{session}", "content": text}
@@ -40,14 +40,18 @@ async def test_what_was_printed_survives_sigkill(tmp_path: Path, stub_path: str)
     data_dir, key_file = tmp_path / "data", tmp_path / "keys" / "test.key"
     from stub_embedder import StubEmbedder
 
-    async with MemoryService.open(data_dir, key_file=key_file, embedder=StubEmbedder()):
-        pass  # the database is made once; what is killed are its users
-    said: set[str] = set()
+    # the database is made once, and one ingest runs to its end: what is killed are the later ones,
+    # at moments of the time that it took on this machine
+    whole_file = tmp_path / "whole.jsonl"
+    transcript(whole_file, seed)
+    started = time.monotonic()
+    said = await asyncio.to_thread(_kill_one, whole_file, data_dir, key_file, stub_path, None)
+    took = time.monotonic() - started
     for moment in range(MOMENTS):
         file = tmp_path / f"{moment}.jsonl"
         transcript(file, seed * 100 + moment)
         said |= await asyncio.to_thread(
-            _kill_one, file, data_dir, key_file, stub_path, rng.uniform(0.25, 1.1)
+            _kill_one, file, data_dir, key_file, stub_path, rng.uniform(0.3, 1.1) * took
         )
     assert said, "no run got as far as a verdict"
     async with MemoryService.open(data_dir, key_file=key_file, embedder=StubEmbedder()) as memory:
@@ -66,7 +70,9 @@ async def test_what_was_printed_survives_sigkill(tmp_path: Path, stub_path: str)
         assert {str(item.id) for item in pending.items} == questions
 
 
-def _kill_one(file: Path, data_dir: Path, key_file: Path, stub_path: str, after: float) -> set[str]:
+def _kill_one(
+    file: Path, data_dir: Path, key_file: Path, stub_path: str, after: float | None
+) -> set[str]:
     process = subprocess.Popen(
         [sys.executable, "-m", "stub_ingest", str(file)],
         stdout=subprocess.PIPE,
@@ -80,8 +86,9 @@ def _kill_one(file: Path, data_dir: Path, key_file: Path, stub_path: str, after:
         text=True,
     )
     try:
-        time.sleep(after)
-        process.send_signal(signal.SIGKILL)
+        if after is not None:
+            time.sleep(after)
+            process.send_signal(signal.SIGKILL)
         out, _ = process.communicate(timeout=30)
     finally:
         process.kill()

@@ -24,7 +24,12 @@ STRANGER = Actor("lee", session="s1")
 FOR_NEWCOMERS = {
     "keys.add_user", "keys.add_key", "messages.open_session", "resources.add_conversation",
 }  # fmt: skip
-WITHOUT_ROWS = {"items.lock_scope", "resources.lock_documents"}
+WITHOUT_ROWS = {
+    "embedding.hold_model",
+    "embedding.hold_user",
+    "items.lock_scope",
+    "resources.lock_documents",
+}
 """An advisory lock reads and writes no row."""
 _DRAFT = bytes(32)
 _PARAMETER = re.compile(r"%\((\w+)\)s")
@@ -44,6 +49,35 @@ class World:
     pending: UUID
     document: dict[str, Any]
     turn: dict[str, Any]
+    next_model: int
+
+
+async def begin_change(owner: Any, pending: UUID) -> int:
+    """Let the victim be on the way to another model; return its id."""
+    row = await (
+        await owner.execute(
+            "insert into embedding_model (name, dims, calibration, own)"
+            " select 'own:another', dims, calibration, true from embedding_model limit 1 returning model_id"
+        )
+    ).fetchone()
+    new = int(row["model_id"])
+    await owner.execute(
+        "insert into embedding_settings (scope_key, stage, user_id, base_url_enc, model_enc, dims, model_id)"
+        " values ('user:kim', 'next', 'kim', %s, %s, 64, %s)",
+        [os.urandom(60), os.urandom(60), new],
+    )
+    await owner.execute("update app_user set model_id = (select model_id from deployment)")
+    await owner.execute(
+        "insert into reembedding"
+        " (scope_key, table_name, id, item_id, chunk_id, model_id, row_version, embedding, reason)"
+        " select scope_key, 'memory_item', id, id, null, %s, version,"
+        " case when id <> %s then embedding end, case when id = %s then 'embedding_blank' end"
+        " from memory_item where scope_key = 'user:kim'"
+        " union all select scope_key, 'chunk', id, null, id, %s, xmin::text::bigint, embedding, null"
+        " from chunk where scope_key = 'user:kim'",
+        [new, pending, pending, new],
+    )
+    return new
 
 
 async def fill(memory: MemoryService, owner: Any) -> World:
@@ -78,7 +112,7 @@ async def fill(memory: MemoryService, owner: Any) -> World:
     document = await (await owner.execute(query, [report.id])).fetchone()
     query = "select id, resource_id, ordinal from chunk where text_enc is null"
     turn = await (await owner.execute(query)).fetchone()
-    return World(row, past, unsure.id, document, turn)
+    return World(row, past, unsure.id, document, turn, await begin_change(owner, unsure.id))
 
 
 def scoped_statements() -> dict[str, str]:
@@ -88,7 +122,9 @@ def scoped_statements() -> dict[str, str]:
         name = entry.name.removesuffix(".sql")
         for statement, text in statements(name).items():
             if any(parameter in text for parameter in _OF_SCOPES):
-                found[f"{name}.{statement}"] = text
+                found[f"{name}.{statement}"] = (
+                    text.format(model=1, dims=64) if "{dims}" in text else text
+                )
     return found
 
 
@@ -116,6 +152,8 @@ def parameters(name: str, world: World, of: Actor) -> dict[str, Any]:
 def _special(name: str, world: World, of: Actor) -> dict[str, Any]:
     if name.startswith("resources_search."):
         return _searched(name, world, of)
+    if name.startswith(("embedding.", "nearest.")):
+        return _embedding(name, world, of)
     if name.startswith("resources."):
         return _resource(name.removeprefix("resources."), world)
     if name == "items.exact":
@@ -125,6 +163,24 @@ def _special(name: str, world: World, of: Actor) -> dict[str, Any]:
     if name in ("items.insert", "messages.log_pass"):
         return {"id": new_id()}
     return {}
+
+
+def _embedding(name: str, world: World, of: Actor) -> dict[str, Any]:
+    waiting = name.endswith((".waiting_items", ".waiting_chunks", ".unready", ".clear_user"))
+    return {
+        "model_id": 32_000 if waiting else world.next_model,
+        "id": world.turn["id"] if name.endswith("_chunk") else world.active["id"],
+        "stage": "active" if name.endswith("put_settings") else "next",
+        "base_url_enc": os.urandom(60),
+        "model_enc": os.urandom(60),
+        "dims": 64,
+        "own_too": True,
+        "after": UUID(int=0),
+        "row_version": 1,
+        "reason": None,
+        "passages": HalfVectors(),
+        "memory_type": None,
+    }
 
 
 def _searched(name: str, world: World, of: Actor) -> dict[str, Any]:

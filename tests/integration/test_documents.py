@@ -13,7 +13,7 @@ import psutil
 import pytest
 
 from conftest import Connect, Prepare
-from mnemic import Actor, MemoryService, Turn
+from mnemic import Actor, MemoryService, SyncMemoryService, Turn
 from mnemic.errors import ConfigurationError, Conflict, EmbeddingError, InvalidInput, NotFound
 from mnemic.resources import pdf
 from mnemic.resources.documents import BATCH
@@ -472,6 +472,21 @@ async def test_without_the_extra_a_pdf_says_what_to_install(
     monkeypatch.setattr(pdf.importlib.util, "find_spec", missing)
     with pytest.raises(ConfigurationError, match="pdf_not_installed"):
         await stub_memory.resources.add(KIM, b"%PDF-1.4", title="a.pdf")
+
+
+async def test_blocking_code_adds_and_reads_documents(
+    settings: Settings, prepare: Prepare, tmp_path: Path
+) -> None:
+    await prepare(settings, StubEmbedder(), curve())
+    path = tmp_path / "a.md"
+    path.write_text(MANUAL, encoding="utf-8")
+
+    def work() -> list[str]:
+        with SyncMemoryService.open(settings=settings, embedder=StubEmbedder()) as memory:
+            report = memory.resources.add(KIM, path)
+            return [chunk.text for chunk in memory.resources.read(KIM, report.id)]
+
+    assert (await asyncio.to_thread(work))[0] == "Manual\nRead me."
 
 
 async def test_an_id_that_is_none_is_refused(stub_memory: MemoryService) -> None:

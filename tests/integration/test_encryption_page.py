@@ -62,7 +62,8 @@ async def test_free_text_in_clear_columns_is_limited_to_ids_and_codes(
     }
     ids = {name for name in clear_text if name.endswith(("_id", ".scope_key"))}
     assert clear_text - ids == {
-        "app_user.status", "embedding_model.name", "embedding_model.calibration", "memory_item.scope",
+        "app_user.status", "embedding_model.name", "embedding_model.calibration", "embedding_settings.stage",
+        "memory_item.scope", "reembedding.table_name", "reembedding.reason",
         "memory_item.memory_type", "memory_item.source", "memory_item.visibility", "memory_item.status",
         "message.role", "resource.kind", "resource.collection", "schema_migration.name",
         "schema_migration.sha256", "verification.reason", "verification.answer",

@@ -179,6 +179,9 @@ async def test_a_row_cannot_be_moved_into_the_scope_of_another(
         "update resource set content_mac = null",
         "update chunk set lexemes = ''",
         "update chunk_draft set ordinal = 7",
+        "update app_user set key_epoch = 9",
+        "update embedding_model set own = false",
+        "update deployment set next_model_id = null",
         "truncate memory_item",
         "alter table memory_item disable row level security",
         "drop policy own_scopes on memory_item",
@@ -228,7 +231,7 @@ async def outcome(deployment: Deployment, actor: Actor, statement: Any, params: 
 
 OF_ITS_OWN = {
     "items.insert", "items.ask", "messages.append", "messages.log_pass",
-    "resources.add_turn", "resources.add_draft", "resources.add_document",
+    "embedding.put_settings", "resources.add_turn", "resources.add_draft", "resources.add_document",
 }  # fmt: skip
 """What writes a row that was not there, and so does something for anybody in his own scope."""
 

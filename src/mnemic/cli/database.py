@@ -6,6 +6,8 @@ from typing import Annotated
 
 import typer
 
+from mnemic.cli.models import register as register_models
+from mnemic.cli.models import unfinished
 from mnemic.cli.options import BACK_IT_UP, DONE, REFUSED, Common, command
 from mnemic.errors import ConfigurationError
 
@@ -18,7 +20,7 @@ def register(app: typer.Typer) -> None:
     app.add_typer(db, name="db")
     for name, function in (("init", init), ("migrate", init), ("status", show_status)):
         command(db, name)(function)
-    command(db, "model")(show_models)
+    register_models(db)
 
 
 async def init(common: Common, script: Script = False) -> int:
@@ -79,29 +81,15 @@ async def show_status(common: Common) -> int:
         value |= {"key_file": deployment.key_file, "server": await deployment.server_version()}
         lines += [f"server    {value['server']}", f"key file  {value['key_file']}"]
         await deployment.close()
+        change = await unfinished(settings) if addresses.owner is not None else None
+        value["reembedding"] = change
+        if change is not None:
+            done, rows = change["ready"], change["items"] + change["chunks"]
+            lines.append(f"reembed   to {change['model']}: {done} of {rows} rows; run it again")
     if addresses.joined is not None:
         addresses.joined.leave()
     common.out.result(value, *lines)
     return REFUSED if waiting else DONE
-
-
-async def show_models(common: Common) -> int:
-    """List the embedding models whose vectors this database knows."""
-    from rich.table import Table
-
-    from mnemic.deployment import Deployment
-    from mnemic.embedding.registry import models
-
-    deployment = await Deployment.start(common.settings())
-    try:
-        found = await models(deployment.database)
-    finally:
-        await deployment.close()
-    table = Table("id", "name", "dimensions", "current", box=None)
-    for model in found:
-        table.add_row(*(str(model[name]) for name in ("model_id", "name", "dims", "current")))
-    common.out.result({"models": found}, table)
-    return DONE
 
 
 def _numbers(numbers: list[int]) -> str:

@@ -7,7 +7,7 @@ import sys
 import typer
 
 from mnemic._version import __version__
-from mnemic.cli import database, demo, evaluate, ingest, memory, resources
+from mnemic.cli import database, demo, embedding, evaluate, ingest, memory, resources
 from mnemic.cli.options import INTERRUPTED
 from mnemic.cli.output import Output
 
@@ -34,7 +34,7 @@ def application() -> typer.Typer:
             raise typer.Exit
         _log_to_stderr(verbose)
 
-    for module in (memory, ingest, resources, demo, evaluate, database):
+    for module in (memory, ingest, resources, demo, evaluate, database, embedding):
         module.register(app)
     return app
 

@@ -7,22 +7,25 @@ exchanges the vectors of everybody and names the new model. Vectors of users' ow
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
+from mnemic.embedding.calibration import builtin_pairs
 from mnemic.embedding.follow import Count, Progress, Refused
-from mnemic.embedding.protocol import Embedder
-from mnemic.embedding.refill import ChunkTexts, Opened, Refill, inside
+from mnemic.embedding.protocol import Embedder, embed_all
+from mnemic.embedding.refill import BATCH, ChunkTexts, Opened, Refill, inside
 from mnemic.embedding.registry import Model, known
-from mnemic.errors import Conflict
+from mnemic.errors import Conflict, EmbeddingError
 from mnemic.keys import KeyRing
 from mnemic.model import Actor
 from mnemic.storage.pool import Database, Transaction
 from mnemic.storage.statements import statements
 
 _SQL = statements("maintenance")
+_MODELS = statements("models")
 _ROUNDS, _OPEN_ROUNDS = 50, 3
 
 
@@ -97,6 +100,17 @@ class ModelChange:
             "reembedding_outrun", "More was written than embedded anew: try again in a quiet hour."
         )
 
+    async def preview(self, embedder: Embedder) -> tuple[Size, float]:
+        """Return what a change to this embedder would have to do, and about how many seconds it takes.
+
+        Its pace is measured with texts that come with Mnemic; nothing is changed or kept.
+        """
+        names = {"name": embedder.name, "dims": embedder.dims}
+        async with self._database.system() as tx:
+            row = await tx.one(_MODELS["find_model"], names)
+            size = await _size(tx, row["model_id"] if row else 0)
+        return size, size.waiting * await _pace(embedder)
+
     async def size(self, target: Model) -> Size:
         """Return how many rows the change to ``target`` has to embed."""
         async with self._database.system() as tx:
@@ -166,6 +180,17 @@ async def _size(tx: Transaction, model_id: int) -> Size:
     row = await tx.one(_SQL["size"], {"model_id": model_id})
     assert row is not None
     return Size(row["items"], row["chunks"], row["ready"])
+
+
+async def _pace(embedder: Embedder) -> float:
+    """Return the seconds that a row takes, about."""
+    texts = [pair.first for pair in builtin_pairs()[:BATCH]]
+    await embed_all(embedder, texts[:1])  # a model that must be loaded first is loaded once
+    began = time.monotonic()
+    for answer in await embed_all(embedder, texts):
+        if isinstance(answer, EmbeddingError):
+            raise answer
+    return (time.monotonic() - began) / len(texts)
 
 
 def actor_of(scope_key: str) -> Actor:

@@ -215,14 +215,16 @@ def _report(tally: Tally, arms: Mapping[str, Weights]) -> dict[str, Any]:
     report: dict[str, Any] = {"kind": "retrieval", "turn": {}, "session": {}, "category": {}}
     for (arm, level, group), rows in tally.figures.items():
         found = mean(rows)
-        if arm == "all" and group.startswith("category "):
-            report["category"].setdefault(level, {})[group.removeprefix("category ")] = found
-        elif arm == "all":
+        if group.startswith("category "):
+            if arm == "all":
+                by_category = report["category"].setdefault(level, {})
+                by_category[group.removeprefix("category ")] = found
+            continue
+        if arm == "all":
             report[level][group] = found
-        elif not group.startswith("category "):
-            report.setdefault("ablation", {}).setdefault(level, {}).setdefault(group, {})[arm] = (
-                found
-            )
+        if len(arms) > 1:
+            by_arm = report.setdefault("ablation", {}).setdefault(level, {}).setdefault(group, {})
+            by_arm[arm] = found
     report["curves"] = {
         f"{level} {group}": mean_curve(curves) for (level, group), curves in tally.curves.items()
     }

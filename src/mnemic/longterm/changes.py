@@ -241,9 +241,7 @@ class Changes:
         if new.vector is None:
             await place.tx.run(_SQL["revise"], params)
             return
-        found_by = search_columns(
-            place.key, text, new.vector, place.model.model_id, slots(text)
-        )
+        found_by = search_columns(place.key, text, new.vector, place.model.model_id, slots(text))
         await place.tx.run(_SQL["replace"], params | found_by | {"corrected": new.corrected})
 
 

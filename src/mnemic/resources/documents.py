@@ -112,14 +112,7 @@ class Documents:
         EmbeddingError when the embedder does not answer: what is done by then is kept for the next time.
         """
         about = _checked(kind, collection, title, uri, occurred_at, document)
-        how = format_of(
-            "text" if format is None and isinstance(document, str) else format,
-            document.name if isinstance(document, Path) else None,
-            uri,
-            title,
-        )
-        if how == "pdf":
-            require_reader()
+        how = _format(document, format, about)
         source = await _source(document)
         macs, ready = await self._known(actor, about, f"{how}|{source.digest}")
         if ready is not None:
@@ -248,6 +241,16 @@ def _label(value: str | None, most: int, name: str) -> str | None:
     if len(text) > most:
         raise InvalidInput(f"{name}_too_long", f"A {name} holds at most {most:,} characters.")
     return text or None
+
+
+def _format(document: Given, given: Format | None, about: _About) -> Format:
+    """Return the format; raises ConfigurationError (``pdf_not_installed``) where it cannot be read here."""
+    given = "text" if given is None and isinstance(document, str) else given
+    name = document.name if isinstance(document, Path) else None
+    how = format_of(given, name, about.uri, about.title)
+    if how == "pdf":
+        require_reader()
+    return how
 
 
 async def _source(document: Given) -> Source:

@@ -83,7 +83,8 @@ class TurnEvidence:
 @dataclass(frozen=True, slots=True)
 class Scope:
     """What the readable scopes know: how many texts, their mean length, ``df`` of each lexeme, their first
-    and last day, and which of the query's names have spoken there.
+    and last day, and which of the query's names have spoken there. ``partial`` says that it is so large
+    that not all of it was looked at.
     """
 
     documents: int
@@ -92,6 +93,7 @@ class Scope:
     first: date | None = None
     last: date | None = None
     speakers: frozenset[int] = frozenset()
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,7 @@ def rank(
         weights.words * words + weights.vectors * vector
         for words, vector in zip(own_words, own_vector, strict=True)
     ]
-    around = supports(rows, own, weights)
+    around = supports(rows, own, weights, alone_at_ends=not scope.partial)
     covers = coverages(rows, worth)
     named = _spans(asked, scope)
     memo: dict[date, float] = {}
@@ -180,9 +182,17 @@ def vector_strength(
 
 
 def supports(
-    rows: Sequence[TurnEvidence], own: Sequence[float], weights: Weights = DEFAULT
+    rows: Sequence[TurnEvidence],
+    own: Sequence[float],
+    weights: Weights = DEFAULT,
+    *,
+    alone_at_ends: bool = True,
 ) -> list[float]:
-    """Return what its neighbours and its session lend each turn. Never negative where ``own`` is not."""
+    """Return what its neighbours and its session lend each turn. Never negative where ``own`` is not.
+
+    With ``alone_at_ends`` a neighbour that is not among ``rows`` does not exist, and the turn stands in for
+    it; without, it was too weak to be looked at.
+    """
     place = {(row.conversation, row.ordinal): index for index, row in enumerate(rows)}
     sessions: dict[UUID, list[float]] = {}
     for row, strength in zip(rows, own, strict=True):
@@ -194,24 +204,24 @@ def supports(
         for key, found in sessions.items()
     }
     return [
-        _near(place, rows, own, index, weights.near) + best[row.conversation]
+        _near(place, row, own, index if alone_at_ends else None, weights.near)
+        + best[row.conversation]
         for index, row in enumerate(rows)
     ]
 
 
 def _near(
     place: Mapping[tuple[UUID, int], int],
-    rows: Sequence[TurnEvidence],
+    row: TurnEvidence,
     own: Sequence[float],
-    index: int,
+    instead: int | None,
     weights: tuple[float, float],
 ) -> float:
-    row = rows[index]
     total = 0.0
     for step, weight in ((-1, weights[0]), (1, weights[0]), (-2, weights[1]), (2, weights[1])):
-        # where the conversation begins or ends, a turn stands in for the neighbour that it has not
-        neighbour = place.get((row.conversation, row.ordinal + step), index)
-        total += weight * max(own[neighbour] - NOISE, 0.0)
+        neighbour = place.get((row.conversation, row.ordinal + step), instead)
+        if neighbour is not None:
+            total += weight * max(own[neighbour] - NOISE, 0.0)
     return min(1.0, SHORT / max(row.n_tokens, 1)) * total
 
 

@@ -195,6 +195,7 @@ def _scope(row: Mapping[str, Any]) -> Scope:
         row["first_day"],
         row["last_day"],
         frozenset(n - 1 for n in row["speakers"]),
+        row["documents"] > EXACT,
     )
 
 

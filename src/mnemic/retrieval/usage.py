@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Iterable
+from contextlib import suppress
 
 import structlog
 
@@ -28,6 +29,7 @@ class UsageMarks:
         self._delay = delay
         self._waiting: dict[str, tuple[Actor, Counter[tuple[str, str]]]] = {}
         self._task: asyncio.Task[None] | None = None
+        self._stop = asyncio.Event()
 
     def note(self, actor: Actor, items: Iterable[tuple[str, MemoryItem]]) -> None:
         """Remember that these items (scope key and item) were shown to the actor."""
@@ -55,14 +57,15 @@ class UsageMarks:
                 _LOG.warning("usage marks lost", code=error.code, marks=len(used))
 
     async def close(self) -> None:
-        """Write the rest and stop."""
-        task, self._task = self._task, None
-        if task is not None:
-            task.cancel()
-            await asyncio.gather(task, return_exceptions=True)
+        """Write the rest and stop; a flush that is under way is waited for."""
+        self._stop.set()
+        if self._task is not None:
+            await self._task
         await self.flush()
 
     async def _later(self) -> None:
-        await asyncio.sleep(self._delay)
+        while self._waiting and not self._stop.is_set():
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self._stop.wait(), self._delay)
+            await self.flush()
         self._task = None
-        await self.flush()

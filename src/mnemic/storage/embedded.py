@@ -60,6 +60,16 @@ class Joined:
 
         return conninfo(self.socket_dir, ROLES[role], self.database, self._server)
 
+    def revive(self) -> None:
+        """Start the server again when it died under us; a few milliseconds when it runs.
+
+        Raises ConfigurationError as ``join`` does.
+        """
+        from mnemic.storage.cluster import wheel
+
+        with self._share.alone():
+            _serve(self._share.data_dir, wheel())
+
     def leave(self) -> None:
         """Give the share back; idempotent, at the latest at exit. The last user stops the server.
 
@@ -113,7 +123,7 @@ class _Share:
     """One share of ``users.lock``. A forked child closes its copy, which changes nothing for us."""
 
     def __init__(self, data_dir: Path) -> None:
-        self._data_dir = data_dir
+        self.data_dir = data_dir
         self._run = data_dir / "run"
         self._pid = os.getpid()
         self._fds: list[int] = []
@@ -131,7 +141,7 @@ class _Share:
                     raise ConfigurationError(
                         "embedded_busy",
                         "Another process has been starting or stopping PostgreSQL in "
-                        f"{self._data_dir} for {LOCK_TIMEOUT:.0f} seconds: wait for it or end it, "
+                        f"{self.data_dir} for {LOCK_TIMEOUT:.0f} seconds: wait for it or end it, "
                         "and try again.",
                     )
                 time.sleep(0.02)
@@ -167,7 +177,7 @@ class _Share:
             fd = self._fds.pop()
             try:
                 if _locked(fd, fcntl.LOCK_EX):
-                    pgdata = self._data_dir / "postgres"
+                    pgdata = self.data_dir / "postgres"
                     running = postmaster.read(pgdata)
                     postmaster.stop(pgdata)
                     _remove_fallback(running, self._run)

@@ -9,7 +9,7 @@ session through a pooler prepares none.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, LiteralString, Self
@@ -77,9 +77,19 @@ class Database:
     """The pool of the service login. It belongs to the event loop that opened it."""
 
     def __init__(
-        self, conninfo: str, *, schema: str, size: int, timeout: float, prepare: bool
+        self,
+        conninfo: str,
+        *,
+        schema: str,
+        size: int,
+        timeout: float,
+        prepare: bool,
+        revive: Callable[[], None] | None = None,
     ) -> None:
+        """``revive`` starts a server that died, where it is ours to start; it runs in a thread."""
         self.schema = schema
+        self._revive = revive
+        self._returning: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._busy = 0
         self._types = "public"
@@ -168,7 +178,7 @@ class Database:
                 await self._give_back(conn)
                 if not lost or attempt == _ATTEMPTS - 1:
                     raise
-            await self._pool.check()  # the others died with it, as a rule
+            await self._recover()
         raise AssertionError("unreachable")
 
     async def _take(self) -> AsyncConnection[DictRow]:
@@ -179,13 +189,25 @@ class Database:
             if self._busy:
                 raise
             # nobody holds one, so there is none: the server is away, not busy
+            if self._revive is not None:
+                await self._recover()
             raise StorageUnavailable("database_unreachable", NO_ANSWER) from error
         self._busy += 1
         return conn
 
+    async def _recover(self) -> None:
+        """After a lost connection: start the server if it is ours, drop what died with it, as a rule all."""
+        if self._revive is not None:
+            await asyncio.to_thread(self._revive)
+        await self._pool.check()
+
     async def _give_back(self, conn: AsyncConnection[DictRow]) -> None:
+        """Return a connection; a caller that is cancelled meanwhile must not take it along."""
         self._busy -= 1
-        await self._pool.putconn(conn)
+        returning = asyncio.ensure_future(self._pool.putconn(conn))
+        self._returning.add(returning)
+        returning.add_done_callback(self._returning.discard)
+        await asyncio.shield(returning)
 
     async def _configure(self, conn: AsyncConnection[DictRow]) -> None:
         self._types = await learn(conn)

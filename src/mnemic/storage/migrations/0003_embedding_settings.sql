@@ -46,13 +46,15 @@ create table reembedding (
     embedding   halfvec,
     passages    halfvec[] not null default '{}',
     reason      text,
-    item_id     uuid generated always as (case when table_name = 'memory_item' then id end) stored,
-    chunk_id    uuid generated always as (case when table_name = 'chunk' then id end) stored,
+    item_id     uuid,
+    chunk_id    uuid,
     primary key (scope_key, table_name, id, model_id),
     -- what is deleted leaves no vector here
     foreign key (scope_key, item_id) references memory_item on delete cascade,
     foreign key (scope_key, chunk_id) references chunk on delete cascade,
-    check ((embedding is null) = (reason is not null))
+    check ((embedding is null) = (reason is not null)),
+    check (case table_name when 'chunk' then chunk_id = id and item_id is null
+           else item_id = id and chunk_id is null end)
 );
 create index reembedding_item on reembedding (scope_key, item_id) where item_id is not null;
 create index reembedding_chunk on reembedding (scope_key, chunk_id) where chunk_id is not null;

@@ -88,8 +88,8 @@ order by c.id
 limit %(limit)s
 
 -- name: keep_item
-insert into reembedding (scope_key, table_name, id, model_id, row_version, embedding, reason)
-select scope_key, 'memory_item', id, %(model_id)s, %(row_version)s, %(embedding)s, %(reason)s
+insert into reembedding (scope_key, table_name, id, item_id, model_id, row_version, embedding, reason)
+select scope_key, 'memory_item', id, id, %(model_id)s, %(row_version)s, %(embedding)s, %(reason)s
 from memory_item
 where scope_key = %(scope_key)s and id = %(id)s
 for key share
@@ -97,8 +97,10 @@ on conflict (scope_key, table_name, id, model_id) do update
 set row_version = excluded.row_version, embedding = excluded.embedding, reason = excluded.reason
 
 -- name: keep_chunk
-insert into reembedding (scope_key, table_name, id, model_id, row_version, embedding, passages, reason)
-select scope_key, 'chunk', id, %(model_id)s, %(row_version)s, %(embedding)s, %(passages)s::halfvec[], %(reason)s
+insert into reembedding (
+    scope_key, table_name, id, chunk_id, model_id, row_version, embedding, passages, reason)
+select scope_key, 'chunk', id, id, %(model_id)s, %(row_version)s, %(embedding)s, %(passages)s::halfvec[],
+    %(reason)s
 from chunk
 where scope_key = %(scope_key)s and id = %(id)s
 for key share
@@ -140,10 +142,6 @@ select table_name as "table", id, reason
 from reembedding
 where scope_key = %(scope_key)s and model_id = %(model_id)s and reason is not null
 order by table_name, id
-
--- name: size_of_scope
-select (select count(*) from memory_item where scope_key = %(scope_key)s)
-     + (select count(*) from chunk where scope_key = %(scope_key)s) as total
 
 -- name: clear_scope
 delete from reembedding

@@ -80,7 +80,7 @@ with q as (
          limit %(exact)s)
     ) as found
     group by scope_key, id
-), seen as (
+), seen as materialized (
     select c.scope_key, c.id, c.resource_id, c.ordinal, c.role, c.asking, c.stands, c.occurred_at, c.n_tokens,
            d.day, p.ns, p.tfs, p.amount, coalesce(c.speaker_mac in (select mac from speaker), false) as named,
            v.own as window_cosine, coalesce(v.best, v.own) as passage_cosine
@@ -92,7 +92,7 @@ with q as (
                (select max(-(one <#> %(embedding)s)) from unnest(c.passages) as one) as best
         where c.model_id = %(model_id)s
     ) as v on true
-), weighed as (
+), weighed as materialized (
     select *,
            %(side)s * 0.15 * role - 0.25 * asking + 0.35 * named::int + 0.2 * (%(request)s and stands)::int
            + 0.9 * coalesce((
