@@ -119,6 +119,13 @@ class Actor:
         return tuple(key for key in keys if key is not None)
 
 
+def known_actor(value: object) -> Actor:
+    """Return the actor that was given. Raises InvalidInput (``not_an_actor``) for anything else."""
+    if not isinstance(value, Actor):
+        raise InvalidInput("not_an_actor", "Say who is asking: the first argument is an Actor.")
+    return value
+
+
 @dataclass(frozen=True, slots=True)
 class Turn:
     """One message of a conversation. ``seq`` counts from 1 within a session once it is logged."""

@@ -144,11 +144,9 @@ def connect(choice: Choice, settings: Settings) -> Embedder:
 
 def _configured_embedder(settings: Settings, keep: Keep) -> Embedder:
     if settings.embedding_base_url is None:
-        from mnemic.embedding.local import LocalEncoder
+        from mnemic.embedding.local import shared_encoder
 
-        encoder = LocalEncoder()
-        keep(encoder)
-        return encoder
+        return shared_encoder()
     from mnemic.embedding.openai import OpenAIEmbedder
 
     embedder = OpenAIEmbedder(

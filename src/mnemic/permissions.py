@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from mnemic.checks import one_of
 from mnemic.errors import InvalidInput, PermissionDenied
-from mnemic.model import SCOPES, Actor, Scope
+from mnemic.model import SCOPES, Actor, Scope, known_actor
 
 
 def home(actor: Actor, scope: Scope) -> tuple[str, str]:
@@ -17,6 +17,7 @@ def home(actor: Actor, scope: Scope) -> tuple[str, str]:
     Raises InvalidInput (``session_required``, ``project_required``) when the actor names none, and
     PermissionDenied (``not_a_member``) for a project.
     """
+    known_actor(actor)
     if scope == "user":
         return actor.user_scope, actor.user
     if scope == "session":
@@ -31,6 +32,6 @@ def home(actor: Actor, scope: Scope) -> tuple[str, str]:
 def readable(actor: Actor, scope: Scope | None = None) -> list[str]:
     """Return the scope keys that this actor reads, or the one of ``scope``."""
     if scope is None:
-        return list(actor.scope_keys)
+        return list(known_actor(actor).scope_keys)
     one_of(scope, SCOPES, "scope")
     return [home(actor, scope)[0]]

@@ -79,7 +79,7 @@ class Settings(BaseSettings):
     @classmethod
     def _of_home(cls, value: Path | None) -> Path | None:
         try:
-            return value.expanduser() if value is not None else None
+            return value.expanduser().absolute() if value is not None else None
         except RuntimeError:
             raise ValueError("~ names a home directory that is not known here") from None
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import functools
 import inspect
+import os
 import threading
 from collections.abc import Coroutine
 from typing import Any, Self
@@ -24,6 +25,7 @@ class _Loop:
         self._guard = threading.Lock()
         self._running: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._process = os.getpid()
 
     def start(self) -> None:
         with self._guard:
@@ -31,6 +33,7 @@ class _Loop:
                 raise InvalidInput(
                     "service_already_open", "This service is open: make another one."
                 )
+            self._process = os.getpid()
             self._running = asyncio.new_event_loop()
             self._thread = threading.Thread(
                 target=_run, args=(self._running,), name="mnemic-sync", daemon=True
@@ -39,6 +42,11 @@ class _Loop:
 
     def wait(self, work: Coroutine[Any, Any, Any]) -> Any:
         """Run a coroutine in the loop and return its result; safe from many threads."""
+        if self.forked:
+            work.close()
+            raise InvalidInput(
+                "service_of_another_process", "A forked process opens a service of its own."
+            )
         try:
             with self._guard:
                 future = asyncio.run_coroutine_threadsafe(work, self._usable())
@@ -49,6 +57,8 @@ class _Loop:
 
     def stop(self) -> None:
         """End the thread; idempotent."""
+        if self.forked:
+            return  # the loop and its thread are the parent's
         with self._guard:
             loop, self._running = self._running, None
         if loop is not None and self._thread is not None:
@@ -58,6 +68,11 @@ class _Loop:
     @property
     def running(self) -> bool:
         return self._running is not None
+
+    @property
+    def forked(self) -> bool:
+        """Whether this is a child of the process that opened the service: its thread stayed behind."""
+        return self._process != os.getpid()
 
     def _usable(self) -> asyncio.AbstractEventLoop:
         if self._running is None:
@@ -159,7 +174,7 @@ class SyncMemoryService(_Blocking):
 
     def close(self) -> None:
         """Close the service and end its thread; idempotent."""
-        if not self._loop.running:
+        if not self._loop.running or self._loop.forked:
             return
         try:
             self._loop.wait(self._part.close())

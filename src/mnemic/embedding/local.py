@@ -20,6 +20,7 @@ import sys
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from hashlib import blake2b
 from typing import Any
 
@@ -51,6 +52,7 @@ class LocalEncoder:
     def __init__(self) -> None:
         self._model: Any = None
         self._worker: ThreadPoolExecutor | None = None
+        self._process = os.getpid()
         self._recent: OrderedDict[bytes, Vector] = OrderedDict()
 
     async def embed(self, texts: Sequence[str]) -> list[Vector | EmbeddingError]:
@@ -89,7 +91,8 @@ class LocalEncoder:
         return known
 
     async def _encode(self, texts: list[str]) -> list[Vector]:
-        if self._worker is None:
+        if self._worker is None or self._process != os.getpid():
+            self._process = os.getpid()  # a forked child has the model, but not the thread
             self._worker = ThreadPoolExecutor(1, thread_name_prefix="mnemic-encoder")
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._worker, self._encode_here, texts)
@@ -98,6 +101,12 @@ class LocalEncoder:
         if self._model is None:
             self._model = _load()
         return [tuple(row) for row in self._model.encode(texts).tolist()]
+
+
+@cache
+def shared_encoder() -> LocalEncoder:
+    """Return the encoder of this process: services that open and close share the loaded model."""
+    return LocalEncoder()
 
 
 def _batches(texts: Sequence[str], wanted: list[int]) -> Iterator[list[int]]:

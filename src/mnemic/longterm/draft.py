@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime
 
 from mnemic.checks import aware, one_of
 from mnemic.errors import InvalidInput
@@ -47,7 +47,17 @@ def checked(draft: Draft) -> Draft:
     start, end = aware(draft.valid_from, "valid_from"), aware(draft.valid_to, "valid_to")
     if start is not None and end is not None and end <= start:
         raise InvalidInput("validity_reversed", "valid_to must be later than valid_from.")
+    if start is None and end is not None and end <= datetime.now(UTC):
+        raise InvalidInput(
+            "validity_reversed",
+            "valid_to lies in the past: say with valid_from since when it was true.",
+        )
     metadata_text(draft.metadata)
+    if not isinstance(draft.reason, str | None):
+        raise InvalidInput("reason_not_text", "The reason of a draft must be text.")
+    seqs = draft.source_seqs
+    if not isinstance(seqs, tuple) or not all(isinstance(seq, int) and seq > 0 for seq in seqs):
+        raise InvalidInput("invalid_source_seqs", "source_seqs is a tuple of turn numbers from 1.")
     reason = None if draft.reason is None else normalise(draft.reason).text or None
     return replace(draft, source_id=_source_id(draft.source_id), reason=reason)
 

@@ -25,7 +25,7 @@ LEAST = 4_000
 """Texts of a scope below which comparing all of them is faster in any case."""
 STEP_COST = 12
 """What one text met on the way through the index costs, in texts compared one after the other."""
-_EF = 200
+_EF, _BROADEST = 200, 1_000
 _LONGEST_WALK = 40_000
 _REMEMBERED = 10_000
 _TTL = 60.0
@@ -53,11 +53,13 @@ class Nearest:
         """Return the ``candidates`` nearest items by index, None where all are to be compared."""
         documents = self._sizes.get(tuple(scopes), 0)
         wanted = params["candidates"]
-        if not documents or not pays(
-            documents, wanted, await self._indexed_rows(tx, meaning.model_id)
-        ):
+        if not documents:
             return None
-        await tx.one(_SQL["walk"], {"ef": max(_EF, min(wanted, 1000)), "longest": _LONGEST_WALK})
+        indexed = await self._indexed_rows(tx, meaning.model_id)
+        if not pays(documents, wanted, indexed):
+            return None
+        breadth = search_breadth(documents, wanted, indexed)
+        await tx.one(_SQL["walk"], {"ef": breadth, "longest": _LONGEST_WALK})
         statement = sql.SQL(_SQL["by_index"]).format(
             dims=sql.Literal(meaning.dims), model=sql.Literal(meaning.model_id)
         )
@@ -84,3 +86,12 @@ def pays(documents: int, wanted: int, indexed: int) -> bool:
         return False
     met = wanted * max(1.0, indexed / documents)
     return met <= _LONGEST_WALK and STEP_COST * met < documents
+
+
+def search_breadth(documents: int, wanted: int, indexed: int) -> int:
+    """Return how many candidates the walk keeps (``hnsw.ef_search``, at most 1,000).
+
+    What is not of this scope takes places among them too, and a walk that goes on in steps finds less than
+    one that was broad from the beginning.
+    """
+    return min(_BROADEST, round(max(_EF, 3 * wanted) * max(1.0, indexed / documents)))

@@ -8,7 +8,7 @@ from mnemic.checks import aware, one_of, whole
 from mnemic.crypto import DataKey, place
 from mnemic.errors import Conflict, InvalidInput, NotFound
 from mnemic.keys import KeyRing
-from mnemic.model import ROLES, Actor, Turn
+from mnemic.model import ROLES, Actor, Turn, known_actor
 from mnemic.storage.pool import Database, Transaction
 from mnemic.storage.statements import statements
 from mnemic.text import normalise
@@ -34,6 +34,8 @@ class MessageLog:
         (``message_too_long``), and a time without a zone (``naive_datetime``); Conflict for a session that
         was closed (``session_closed``). Nothing is kept then.
         """
+        if not isinstance(turns, list | tuple) or not all(isinstance(t, Turn) for t in turns):
+            raise InvalidInput("not_turns", "What to append is a list of Turn.")
         checked = [_checked(turn) for turn in turns]
         ids = session_ids(actor)
         if not checked:
@@ -107,7 +109,7 @@ async def read_turns(
 
 def session_ids(actor: Actor) -> dict[str, object]:
     """Return the columns that name the actor's session. Raises InvalidInput (``session_required``)."""
-    if actor.session is None:
+    if known_actor(actor).session is None:
         raise InvalidInput("session_required", "Name a session: the log belongs to one.")
     return {
         "scope_key": actor.session_scope,

@@ -118,7 +118,9 @@ def pending(applied: dict[int, str]) -> list[Migration]:
             )
         if known[number].digest != digest:
             raise ConfigurationError(
-                "migration_changed", f"Migration {number} differs from the one that was applied."
+                "migration_changed",
+                f"Migration {number} differs from the one that was applied: install the Mnemic that made"
+                " this schema, or restore the database from a backup.",
             )
     return [migration for number, migration in sorted(known.items()) if number not in applied]
 

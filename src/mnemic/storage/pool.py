@@ -21,7 +21,7 @@ from psycopg.rows import DictRow, dict_row, tuple_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from mnemic.errors import InvalidInput, PermissionDenied, StorageError, StorageUnavailable
-from mnemic.model import Actor
+from mnemic.model import Actor, known_actor
 from mnemic.storage import halfvec
 from mnemic.storage.failures import NO_ANSWER, translate, unusable
 
@@ -130,7 +130,7 @@ class Database:
         Leaving it normally commits, an exception rolls back. Raises PermissionDenied (``user_erased``) for
         an erased user, InvalidInput (``other_event_loop``), and the errors of ``storage.failures``.
         """
-        async with self._begun(self._opening(actor)) as (conn, row):
+        async with self._begun(self._opening(known_actor(actor))) as (conn, row):
             if row is not None and row["status"] == "erased":
                 raise PermissionDenied("user_erased", "This user was erased.")
             known = row is not None and row["status"] is not None

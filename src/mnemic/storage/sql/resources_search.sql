@@ -24,9 +24,8 @@ with q as (
            min(day) as first_day, max(day) as last_day
     from readable
 ), speaker as materialized (
-    select s.mac, s.n
-    from unnest(%(speakers)s::bytea[]) with ordinality as s (mac, n)
-    where s.mac in (select speaker_mac from readable where speaker_mac = any(%(speakers)s::bytea[]))
+    select mac, array_position(%(speakers)s::bytea[], mac) as n
+    from (select distinct speaker_mac as mac from readable where speaker_mac = any(%(speakers)s::bytea[])) as s
 ), span as materialized (
     select * from unnest(%(firsts)s::date[], %(lasts)s::date[], %(span_weights)s::float8[])
         as s (first, last, weight)
@@ -38,9 +37,9 @@ with q as (
     select r.scope_key, r.id, r.n_tokens, w.ns, w.tfs
     from readable r
     cross join lateral (
-        select array_agg(q.n) as ns, array_agg(u.positions[1]) as tfs
+        select array_agg(array_position(%(lexemes)s::text[], u.lexeme)) as ns, array_agg(u.positions[1]) as tfs
         from unnest(r.lexemes) as u
-        join q on q.lexeme = u.lexeme
+        where u.lexeme = any(%(lexemes)s::text[])
     ) as w
     where r.lexemes @@ %(any_word)s::tsquery
 ), df as materialized (
