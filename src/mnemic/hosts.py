@@ -59,6 +59,12 @@ def require_allowed(url: str, allowed: Collection[str]) -> str:
     return host
 
 
+def require_hosts(allowed: Collection[str]) -> None:
+    """Raise ConfigurationError (``allowed_hosts_invalid``) when an entry of ``allowed`` is no host."""
+    for text in _texts(allowed):
+        _entry(text)
+
+
 def require_public(host: str, addresses: Sequence[str], allowed: Collection[str]) -> None:
     """Refuse a host whose addresses are not all of the public internet, unless they are listed.
 
@@ -163,7 +169,8 @@ def _entry(text: str) -> _Entry:
     except ValueError:
         raise ConfigurationError(
             "allowed_hosts_invalid",
-            "Write each allowed host as host, host:port or *.domain, without scheme or path.",
+            "MNEMIC_ALLOWED_HOSTS: write each host as host, host:port or *.domain, without scheme"
+            " or path.",
         ) from None
 
 

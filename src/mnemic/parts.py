@@ -14,6 +14,7 @@ from mnemic.embedding.own import Choice
 from mnemic.embedding.protocol import Embedder
 from mnemic.embedding.registry import register
 from mnemic.embedding.settings import Embeddings
+from mnemic.hosts import require_hosts
 from mnemic.keys import KeyProvider
 from mnemic.longterm.changes import Changes
 from mnemic.longterm.gate import Limits
@@ -68,6 +69,7 @@ async def assemble(
     key_provider: KeyProvider | None = None,
 ) -> Parts:
     """Start the deployment and make everything on it; what is not given comes from the settings."""
+    require_hosts(settings.allowed_hosts)
     deployment = await Deployment.start(settings, key_provider)
     own: list[Any] = []
     try:

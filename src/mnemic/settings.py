@@ -83,6 +83,13 @@ class Settings(BaseSettings):
         except RuntimeError:
             raise ValueError("~ names a home directory that is not known here") from None
 
+    @field_validator("db_schema")
+    @classmethod
+    def _not_of_postgres(cls, value: str) -> str:
+        if value.startswith("pg_") or value == "information_schema":
+            raise ValueError("pg_... and information_schema belong to PostgreSQL: choose another")
+        return value
+
     @field_validator("sensitive_extra", "allowed_hosts", mode="before")
     @classmethod
     def _split(cls, value: object) -> object:

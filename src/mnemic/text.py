@@ -14,6 +14,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f]")
 _PAIRS = re.compile(r"[\ud800-\udbff][\udc00-\udfff]")
 _SURROGATES = re.compile(r"[\ud800-\udfff]")
 _OVERRIDES = re.compile(r"[\u202a-\u202e\u2066-\u206f]")
+_UNSEEN = "\u115f\u1160\u2800\u3164\uffa0"  # fillers: letters and signs without a shape
 _SPACES = re.compile(r"\s+")
 _FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 0x20}
 
@@ -56,3 +57,12 @@ def exact_form(text: str) -> str:
 def reading_length(text: str) -> int:
     """Return the length in half-width columns: an East-Asian wide character says as much as two letters."""
     return sum(2 if unicodedata.east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def says_something(text: str) -> bool:
+    """Tell whether a text holds a letter, a digit or a picture, beyond punctuation and fillers."""
+    return any(
+        (category[0] in "LN" or category == "So") and char not in _UNSEEN
+        for char in text
+        for category in (unicodedata.category(char),)
+    )

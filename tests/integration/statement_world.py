@@ -200,7 +200,7 @@ def _searched(name: str, world: World, of: Actor) -> dict[str, Any]:
         "lasts": [],
         "span_weights": [],
         **dict.fromkeys(("first_talk", "latest_talk", "request"), False),
-        **dict.fromkeys(("exact", "by_meaning", "by_words", "by_all"), 10),
+        **dict.fromkeys(("exact", "pool", "by_meaning", "by_words", "by_all"), 10),
         "side": 1,
         "chance": 0.15,
         "reach": 0.4,

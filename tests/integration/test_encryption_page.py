@@ -45,7 +45,7 @@ async def test_sealed_and_keyed_columns_are_those_of_their_types_and_names(
         said = kinds[table, column]
         if column.endswith("_enc") or column in ("wrapped", "kek_check"):
             assert (said, kind) == ("sealed", "bytea"), column
-        elif column.endswith("_mac") or kind == "tsvector":
+        elif column.endswith("_mac") or column == "slots" or kind == "tsvector":
             assert said == "HMAC", column
         else:
             assert said == "clear", column
@@ -63,7 +63,7 @@ async def test_free_text_in_clear_columns_is_limited_to_ids_and_codes(
     ids = {name for name in clear_text if name.endswith(("_id", ".scope_key"))}
     assert clear_text - ids == {
         "app_user.status", "embedding_model.name", "embedding_model.calibration", "embedding_settings.stage",
-        "memory_item.scope", "reembedding.table_name", "reembedding.reason",
+        "memory_item.scope", "memory_item.script", "reembedding.table_name", "reembedding.reason",
         "memory_item.memory_type", "memory_item.source", "memory_item.visibility", "memory_item.status",
         "message.role", "resource.kind", "resource.collection", "schema_migration.name",
         "schema_migration.sha256", "verification.reason", "verification.answer",

@@ -133,6 +133,21 @@ async def test_never_fewer_than_k_when_k_exist(memory: MemoryService) -> None:
         assert len(await found(memory, "quantum chromodynamics", k=k)) == min(k, 60)
 
 
+async def test_a_scope_larger_than_the_exact_limit(
+    memory: MemoryService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mnemic.retrieval.turns.EXACT", 20)
+    monkeypatch.setattr("mnemic.retrieval.turns.POOL", 10)
+    await talk(memory, "s1", *(said(f"Remark {n} about the weather") for n in range(60)))
+    await talk(memory, "s2", said("The spare key hangs under the step", "Priya", MAY))
+    query = "Where does the spare key hang?"
+    assert contents(await found(memory, query))[0] == "The spare key hangs under the step"
+    assert len(await found(memory, query, k=10)) == 10
+    late = datetime(2025, 11, 19, tzinfo=UTC)
+    assert (await found(memory, "What did we do in May?", as_of=late))[0].session == "s2"
+    assert (await found(memory, "What did Priya do?"))[0].speaker == "Priya"
+
+
 async def test_another_users_conversations_are_not_there(memory: MemoryService) -> None:
     await talk(memory, "s1", said("The safe stands behind the mirror", "Lee"), user="lee")
     await talk(memory, "s1", said("I like mirrors"))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic.errors import ConfigurationError, HostNotAllowed
-from mnemic.hosts import fold_host, is_loopback, require_allowed
+from mnemic.hosts import fold_host, is_loopback, require_allowed, require_hosts
 
 
 def refused(url: str, *allowed: str) -> bool:
@@ -152,6 +152,15 @@ def test_an_entry_that_could_never_match_is_an_error_not_a_silence(entry: str) -
     with pytest.raises(ConfigurationError) as caught:
         require_allowed("https://api.example.com", ["api.example.com", entry])
     assert caught.value.code == "allowed_hosts_invalid"
+    with pytest.raises(ConfigurationError) as caught:
+        require_hosts(["api.example.com", entry])
+    assert caught.value.code == "allowed_hosts_invalid"
+    assert "MNEMIC_ALLOWED_HOSTS" in caught.value.message
+
+
+def test_entries_that_can_match_pass_at_the_start() -> None:
+    require_hosts(["api.example.com", "*.example.com", "a.example:8443", "[::1]", "127.0.0.1"])
+    require_hosts([])
 
 
 def test_a_lone_string_is_one_entry_and_not_its_letters() -> None:

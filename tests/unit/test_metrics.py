@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.evaluation.kinds import kind_of
 from mnemic.evaluation.metrics import figures, mean, mean_curve, recall_curve
 from mnemic.evaluation.plot import recall_plot
+from mnemic.evaluation.rows import kind_of
 
 IDS = st.lists(st.sampled_from([str(n) for n in range(60)]), max_size=80)
 GOLD = st.sets(st.sampled_from([str(n) for n in range(60)]), min_size=1, max_size=12)

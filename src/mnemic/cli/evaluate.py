@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mnemic.cli.options import DONE, REFUSED, Common, command
+from mnemic.errors import InvalidInput
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -40,10 +41,14 @@ async def evaluate_files(
     ] = False,
 ) -> int:
     """Score files and print figures by language or category; with --floors, fail below them."""
+    from mnemic.evaluation.floors import misses as missed
+    from mnemic.evaluation.floors import read_floors
+
+    limits = read_floors(floors) if floors else {}
     reports = await _reports(common, files, ablation, injection)
     if plot is not None:
         _draw(reports, plot)
-    misses = _misses(reports, floors) if floors else []
+    misses = missed(reports, limits)
     value: dict[str, Any] = dict(reports[0]) if len(reports) == 1 else {"reports": reports}
     if floors:
         value["misses"] = misses
@@ -74,7 +79,12 @@ def _draw(reports: list[dict[str, Any]], path: Path) -> None:
         for report in reports
         for name, curve in report.get("curves", {}).items()
     }
-    path.write_text(recall_plot(curves, "Recall over k"), encoding="utf-8")
+    try:
+        path.write_text(recall_plot(curves, "Recall over k"), encoding="utf-8")
+    except OSError as error:
+        raise InvalidInput(
+            "file_unwritable", f"{path} cannot be written: {error.strerror}."
+        ) from error
 
 
 def _lines(report: dict[str, Any]) -> list[str | Text | Table]:
@@ -131,18 +141,3 @@ def _figure(value: object) -> str:
     if isinstance(value, float):
         return f"{value:.3f}"
     return "-" if value is None else str(value)
-
-
-def _misses(reports: list[dict[str, Any]], floors: Path) -> list[str]:
-    import json
-
-    wanted = json.loads(floors.read_text(encoding="utf-8"))
-    misses = []
-    for report in reports:
-        for path, (word, limit) in wanted.get(report["set"], {}).items():
-            value: Any = report
-            for part in path.split("/"):
-                value = value[part]
-            if (value < limit) if word == "least" else (value > limit):
-                misses.append(f"{report['set']}: {path} is {value:.3f}, {word} is {limit}")
-    return misses

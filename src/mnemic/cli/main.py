@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 
 import typer
 
 from mnemic._version import __version__
 from mnemic.cli import database, demo, embedding, evaluate, ingest, memory, resources
-from mnemic.cli.options import INTERRUPTED
-from mnemic.cli.output import Output
+from mnemic.cli.options import INTERRUPTED, REFUSED
+from mnemic.cli.output import Output, unwritable
+
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+"""What a write to an open stream fails with when nothing more goes in."""
 
 
 def application() -> typer.Typer:
@@ -53,8 +57,18 @@ def _log_to_stderr(verbose: bool) -> None:
 
 
 def main() -> None:
-    """Run the command line; with --json a wrong use of it is an answer in JSON too."""
-    app = application()
+    """Run the command line; help that cannot be written is one sentence too."""
+    try:
+        _run(application())
+    except OSError as error:
+        if error.errno not in _FULL or error.filename is not None:
+            raise
+        Output(as_json=False).error(unwritable(error))
+        sys.exit(REFUSED)
+
+
+def _run(app: typer.Typer) -> None:
+    """With --json a wrong use is an answer in JSON too."""
     if "--json" not in sys.argv:
         app()
     try:

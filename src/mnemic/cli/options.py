@@ -46,9 +46,9 @@ class Common:
 
     @property
     def actor(self) -> Actor:
-        """Who is asking: --user, MNEMIC_USER, else the login name."""
+        """Who is asking: --user, MNEMIC_USER, else the login name; an empty --user is refused."""
         return Actor(
-            self.user or os.environ.get("MNEMIC_USER") or _login(),
+            os.environ.get("MNEMIC_USER") or _login() if self.user is None else self.user,
             self.project,
             self.session,
             purpose="cli",

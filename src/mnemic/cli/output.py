@@ -2,7 +2,7 @@
 
 Results go to stdout, everything else (progress, warnings, errors for people) to stderr. A character that the
 terminal cannot show is replaced, never fatal. On a terminal long lines are wrapped at its width; in a pipe
-every line stays whole, and a reader who goes away ends the printing and not the work.
+every line stays whole, and a reader who goes away ends the printing and not the work. A full disk ends both.
 """
 
 from __future__ import annotations
@@ -11,14 +11,16 @@ import io
 import json
 import os
 import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 from uuid import UUID
+
+from mnemic.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -60,7 +62,7 @@ class Output:
         if self.as_json:
             ascii_only = (sys.stdout.encoding or "ascii").lower().replace("-", "") != "utf8"
             text = json.dumps(plain(value), ensure_ascii=ascii_only)
-            with _reader_may_leave():
+            with _writing_to(sys.stdout):
                 sys.stdout.write(text + "\n")
                 sys.stdout.flush()
             return
@@ -93,7 +95,7 @@ class Output:
 
     def error(self, error: MnemicError) -> None:
         """Print an error: its reason code in JSON, its sentence for people."""
-        if self.as_json:
+        if self.as_json and error.code != "output_unwritable":
             self.result({"reason": error.code, "message": error.message, **error.details})
             return
         from rich.text import Text
@@ -135,7 +137,7 @@ def _print(console: Console, line: str | Text | Table, hang: int) -> None:
     from rich.text import Text
 
     content = Text(line) if isinstance(line, str) else line
-    with _reader_may_leave():
+    with _writing_to(console.file):
         if not isinstance(content, Text) or not console.is_terminal:
             console.print(content)
             return
@@ -145,17 +147,32 @@ def _print(console: Console, line: str | Text | Table, hang: int) -> None:
             console.print(Text(" " * hang) + part if number else part)
 
 
-class _reader_may_leave(suppress):
-    """Send to nowhere what follows once the reader of stdout has gone."""
+@contextmanager
+def _writing_to(stream: IO[str]) -> Iterator[None]:
+    """Send to nowhere what follows once the reader has gone, or nothing more can be written.
 
-    def __init__(self) -> None:
-        super().__init__(BrokenPipeError)
+    Raises ConfigurationError (``output_unwritable``) when it is results that cannot; remarks are given up.
+    """
+    try:
+        yield
+    except BrokenPipeError:
+        _forget(stream)
+    except OSError as error:
+        if stream is not sys.stdout:
+            _forget(stream)
+            return
+        raise unwritable(error) from error
 
-    def __exit__(self, kind: Any, error: Any, trace: Any) -> bool:
-        gone = super().__exit__(kind, error, trace)
-        if gone:
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return bool(gone)
+
+def unwritable(error: OSError) -> ConfigurationError:
+    """Return the error of a stdout that takes no more; what is left of it goes nowhere."""
+    _forget(sys.stdout)
+    message = f"The output cannot be written: {error.strerror}."
+    return ConfigurationError("output_unwritable", message)
+
+
+def _forget(stream: IO[str]) -> None:
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def verdict_text(outcome: str, width: int = 0) -> Text:

@@ -62,7 +62,7 @@ def score(rows: Iterable[Mapping[str, Any]], extract: Extract = extract_rules) -
     for row in rows:
         turns = [Turn(turn["role"], turn["content"]) for turn in row["turns"]]
         produced = extract(turns)
-        for key in (str(row["lang"]), "all"):
+        for key in (str(row.get("lang") or "unknown"), "all"):
             _count(tallies.setdefault(key, _Tally()), produced, row["expected"])
     return {"kind": "extract", "by": {key: tally.shares() for key, tally in tallies.items()}}
 

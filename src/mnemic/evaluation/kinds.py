@@ -1,14 +1,13 @@
-"""What kind of labelled file is this, and who scores it?"""
+"""Who scores a labelled file?"""
 
 from __future__ import annotations
 
-import gzip
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from mnemic.errors import InvalidInput
+from mnemic.evaluation.rows import kind_of, read_rows
 
 Step = Callable[[int], object]
 
@@ -24,7 +23,7 @@ async def evaluate(
 
     ``ablation`` and ``injection`` concern retrieval sets: figures of every arm, and how often a prompt is
     given something. ``step`` hears of every query done there. Raises InvalidInput: ``file_not_found``,
-    ``line_not_json``, ``unknown_eval_kind``.
+    ``file_unreadable``, ``line_not_json``, ``invalid_row``, ``unknown_eval_kind``.
     """
     rows = list(read_rows(path))
     kind = kind_of(rows[0]) if rows else None
@@ -33,7 +32,7 @@ async def evaluate(
     elif kind is not None:
         report = await _gate(kind, rows)
     else:
-        raise InvalidInput("unknown_eval_kind", f"{path} holds no kind of rows that can be scored.")
+        raise InvalidInput("unknown_eval_kind", f"{path} holds no rows.")
     return {"set": path.parent.name or path.stem, **report}
 
 
@@ -70,34 +69,3 @@ async def _gate(kind: str, rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
     from mnemic.evaluation import extract
 
     return extract.score(rows)
-
-
-def kind_of(row: Mapping[str, Any]) -> str | None:
-    """Return the kind of a labelled row by its fields, None for an unknown one."""
-    if {"first", "second", "label"} <= row.keys():
-        return "judge"
-    if {"text", "label"} <= row.keys():
-        return "sensitive"
-    if {"turns", "expected"} <= row.keys():
-        return "extract"
-    if {"corpus", "queries"} <= row.keys():
-        return "retrieval"
-    return None
-
-
-def read_rows(path: Path) -> Iterator[dict[str, Any]]:
-    """Yield the rows of a file of JSON lines, gzipped or not."""
-    if not path.is_file():
-        raise InvalidInput("file_not_found", f"There is no file {path}.")
-    with path.open("rb") as probe:
-        packed = probe.read(2) == b"\x1f\x8b"
-    with gzip.open(path, "rt", encoding="utf-8") if packed else path.open(encoding="utf-8") as file:
-        for number, line in enumerate(file, start=1):
-            if not line.strip():
-                continue
-            try:
-                yield json.loads(line)
-            except ValueError:
-                raise InvalidInput(
-                    "line_not_json", f"Line {number} of {path} is not JSON."
-                ) from None

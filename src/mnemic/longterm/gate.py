@@ -20,7 +20,7 @@ from mnemic.longterm.judge.reading import read
 from mnemic.longterm.judge.sentences import LONG
 from mnemic.longterm.sensitive import DEFAULT_CATEGORIES, find_sensitive, mask
 from mnemic.model import Verdict
-from mnemic.text import normalise, reading_length
+from mnemic.text import normalise, reading_length, says_something
 
 Judge = Callable[[str, str, float | None], Judgement]
 
@@ -183,8 +183,9 @@ def _pending(text: str, confidence: float, limits: Limits) -> str | None:
 
 
 def _length(text: str, limits: Limits) -> Verdict | None:
-    if not text:
-        return _refusal("text_blank", "There is no text to store.")
+    if not says_something(text):
+        message = "There is no text to store: no letter, no digit, no picture."
+        return _refusal("text_blank", message)
     if len(text) > limits.max_length:
         return _too_long(limits)
     if reading_length(text) < limits.min_length:

@@ -85,13 +85,14 @@ def pays(documents: int, wanted: int, indexed: int) -> bool:
     if indexed <= 0 or documents < LEAST:
         return False
     met = wanted * max(1.0, indexed / documents)
-    return met <= _LONGEST_WALK and STEP_COST * met < documents
+    broad = search_breadth(documents, wanted, indexed) <= _BROADEST
+    return broad and met <= _LONGEST_WALK and STEP_COST * met < documents
 
 
 def search_breadth(documents: int, wanted: int, indexed: int) -> int:
-    """Return how many candidates the walk keeps (``hnsw.ef_search``, at most 1,000).
+    """Return how many candidates the walk must keep (``hnsw.ef_search``) to miss next to nothing.
 
-    What is not of this scope takes places among them too, and a walk that goes on in steps finds less than
-    one that was broad from the beginning.
+    What is not of this scope takes places among them too. Measured with 64 of 39,000: a walk so broad finds
+    all; one that had to be narrower (the server's limit is 1,000) found 98 to 99%.
     """
-    return min(_BROADEST, round(max(_EF, 3 * wanted) * max(1.0, indexed / documents)))
+    return round(max(_EF, 3 * wanted) * max(1.0, indexed / documents))

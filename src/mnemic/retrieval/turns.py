@@ -40,8 +40,8 @@ from mnemic.storage.pool import Database, Transaction
 from mnemic.storage.statements import statements
 
 _SQL = statements("resources_search")
-EXACT = 2_000
-"""Chunks up to which every one of a scope is looked at; above, this many nearest and best by words."""
+EXACT, POOL = 2_000, 600
+"""Chunks up to which every one of a scope is looked at; above, so many nearest, and as many best by words."""
 CANDIDATES = 40
 _EXTRA = 20
 
@@ -157,7 +157,8 @@ def _params(
         "embedding": meaning.vector,
         "chance": low - chance * reach,
         "reach": reach,
-        "exact": max(EXACT, k),
+        "exact": EXACT,
+        "pool": POOL,
         "by_meaning": max(CANDIDATES, k),
         "by_words": CANDIDATES,
         "by_all": _EXTRA,

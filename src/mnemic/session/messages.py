@@ -34,7 +34,7 @@ class MessageLog:
         (``message_too_long``), and a time without a zone (``naive_datetime``); Conflict for a session that
         was closed (``session_closed``). Nothing is kept then.
         """
-        if not isinstance(turns, list | tuple) or not all(isinstance(t, Turn) for t in turns):
+        if not isinstance(turns, list | tuple):
             raise InvalidInput("not_turns", "What to append is a list of Turn.")
         checked = [_checked(turn) for turn in turns]
         ids = session_ids(actor)

@@ -318,6 +318,10 @@ def _explained(error: OSError, data_dir: Path) -> ConfigurationError:
     elif error.errno in (errno.ENOSPC, errno.EDQUOT):
         code = "embedded_start_failed"
         text = f"The disk of {data_dir} is full: make room and start again."
+    elif error.errno == errno.ENOENT:
+        # every missing parent is made, so this file system takes no directories, as /proc does
+        code = "data_dir_read_only"
+        text = f"No directory can be made at {data_dir}: choose another data directory."
     else:
         code = "data_dir_read_only"
         text = (

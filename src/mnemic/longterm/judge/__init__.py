@@ -9,11 +9,16 @@ words       words and listed phrases, in Chinese and English
 tokens      concepts with signs
 subjects    whom it is about
 moods       plan, change, end, past
+roles       who acts in it and upon whom
 reading     all of this for one statement
+workplaces  which side of somebody's work it tells
 comparing   what two readings share and where they part
 keeping, retiring, accounting   the rules
+filling     another value of one role, thing or manner
+doubting    answers that would lose a fact, asked once more
 decide      their order
 sentences   what long texts do not share
+asking      whether a text asks, and for what
 slots       which single-valued attributes one text fills
 """
 

@@ -10,6 +10,8 @@ from collections.abc import Callable
 
 from mnemic.longterm.judge.accounting import accounted_for, translated, value_changed
 from mnemic.longterm.judge.cases import Case
+from mnemic.longterm.judge.doubting import doubted
+from mnemic.longterm.judge.filling import value_filled
 from mnemic.longterm.judge.keeping import (
     adds_up,
     other_direction,
@@ -33,6 +35,7 @@ from mnemic.longterm.judge.retiring import (
 __all__ = ["decide"]
 
 _RULES: tuple[Callable[[Case], Judgement | None], ...] = (
+    value_filled,
     other_person,
     other_scope,
     other_direction,
@@ -56,4 +59,5 @@ _RULES: tuple[Callable[[Case], Judgement | None], ...] = (
 def decide(case: Case) -> Judgement:
     """Return the judgement of the first rule that answers; ``different`` when none does."""
     answers = (rule(case) for rule in _RULES)
-    return next((answer for answer in answers if answer), different("no_rule", sure=False))
+    answer = next((answer for answer in answers if answer), different("no_rule", sure=False))
+    return doubted(case, answer)

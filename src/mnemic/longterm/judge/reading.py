@@ -12,6 +12,7 @@ from mnemic.longterm.judge.marks import Mark, blank
 from mnemic.longterm.judge.moods import flags_of, verb_at
 from mnemic.longterm.judge.numerals import with_digits
 from mnemic.longterm.judge.resources import word_set
+from mnemic.longterm.judge.roles import Part, cast_of
 from mnemic.longterm.judge.subjects import acts_as_person, named_users, people_in, subject_of
 from mnemic.longterm.judge.tokens import Setting, Token, tokens_of
 from mnemic.longterm.judge.words import Word, words_of
@@ -26,7 +27,8 @@ class Reading:
     """One statement, taken apart.
 
     ``subject`` is ``me`` or the person it is about, ``people`` everybody mentioned, ``pivot`` where the
-    verb starts, ``breaks`` where clauses end, ``quoted`` what stands in quote marks and where.
+    verb starts, ``breaks`` where clauses end, ``quoted`` what stands in quote marks and where,
+    ``cast`` the people in the order of the sentence, ``text`` the folded text with its capitals.
     """
 
     tokens: tuple[Token, ...]
@@ -37,6 +39,8 @@ class Reading:
     pivot: int
     breaks: tuple[int, ...]
     quoted: tuple[tuple[str, int], ...]
+    cast: tuple[Part, ...]
+    text: str
 
     @property
     def keys(self) -> frozenset[str]:
@@ -84,6 +88,8 @@ def read(text: str) -> Reading:
             w.start for w in words if (w.stop and w.text != "、") or w.text in word_set("joints")
         ),
         _quotes(digits),
+        cast_of(words, cased),
+        cased,
     )
 
 

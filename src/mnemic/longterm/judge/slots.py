@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from mnemic.longterm.judge.asking import ASKED_WORDS, asks, asks_age, asks_job, asks_when
 from mnemic.longterm.judge.lexicon import lexicon
 from mnemic.longterm.judge.reading import Reading, read
 from mnemic.longterm.judge.resources import word_set
 from mnemic.longterm.judge.sentences import LONG
 from mnemic.longterm.judge.subjects import ME
 from mnemic.longterm.judge.tokens import Token
+from mnemic.longterm.judge.workplaces import sides_of_work
 
 __all__ = ["slots"]
 
@@ -107,17 +109,25 @@ def _states(reading: Reading) -> Iterator[str]:
     keys = reading.keys
     for token in reading.tokens:
         yield from _PERSONAL.get(token.key, ()) if _is_whose(reading, token) else ()
-    if any(mark.kind == "age" for mark in reading.marks):
+    aged = asks_age(reading.text) and not _named_thing(reading)
+    if aged or any(mark.kind == "age" for mark in reading.marks):
         yield "age"
-    places = any(t.section in _PLACES or t.key == "hometown" for t in reading.tokens)
+    asked = asks(reading.text)
+    places = asked or any(t.section in _PLACES or t.key == "hometown" for t in reading.tokens)
     software = any(t.section in _STACK for t in reading.tokens)
-    if "live" in keys and not software and (places or "change" in reading.flags):
+    if (
+        "live" in keys
+        and not software
+        and "for a living" not in reading.text.lower()
+        and (places or "change" in reading.flags)
+    ):
         yield "residence"
     jobs = [t for t in reading.tokens if t.section == "job"]
     workplace = any(t.section == "workplace" or _is_new(t) for t in reading.tokens)
-    if "work" in keys and (not jobs or workplace):
+    sides = sides_of_work(reading)
+    if "work" in keys and (sides & {"employer", "away"} or (asked and not jobs)):
         yield "employer"
-    if jobs or ("work" in keys and "end" in reading.flags):
+    if jobs or (asked and asks_job(reading.text)) or ("work" in keys and "end" in reading.flags):
         yield "job"
     if jobs and workplace and "work" not in keys:
         yield "employer"
@@ -129,7 +139,11 @@ def _is_whose(reading: Reading, token: Token) -> bool:
     """Whether a state is said of a person, not of a thing (the shop is open, the parcel weighs)."""
     if token.section not in ("exclusive", "noun", "linking"):
         return True
-    things = [t for t in reading.tokens if not t.tail and t.section in _THINGS and t is not token]
+    things = [
+        t
+        for t in reading.tokens
+        if not t.tail and t.section in _THINGS and t is not token and t.text not in ASKED_WORDS
+    ]
     return not things
 
 
@@ -142,7 +156,7 @@ def _favourites(reading: Reading) -> Iterator[str]:
     if "favourite" not in keys:
         return
     after = reading.tokens[keys.index("favourite") + 1 :]
-    for token in after[:1]:
+    for token in [t for t in after if t.text not in ASKED_WORDS][:1]:
         yield f"favourite:{_kind(token)}"
 
 
@@ -158,16 +172,20 @@ def _role(reading: Reading) -> Iterator[str]:
     """Return my manager in "my manager is Kim"."""
     named = [t for t in reading.tokens if not t.known and (t.name or not t.text.isascii())]
     others = [t for t in reading.tokens if t.known and t.section not in ("job", "me", "linking")]
-    if reading.subject in _ROLES and named and not others and reading.flags & {"states", "change"}:
+    given = named or asks(reading.text)
+    stated = reading.flags & {"states", "change"} or asks(reading.text)
+    if reading.subject in _ROLES and given and not others and stated:
         yield reading.subject
 
 
 def _owned(reading: Reading) -> Iterator[str]:
     lists = lexicon()
     keys = reading.keys
-    using = keys & {"choose", "drive"} or reading.flags & {"states", "change"}
-    many = any(lists.tagged(key, "many") for key in keys - {"buy"})
-    coloured = any(t.section in ("colour", "axis") and t.key != "old" for t in reading.tokens)
+    asked = asks(reading.text) and bool(keys & {"have", "open"})
+    using = asked or keys & {"choose", "drive"} or reading.flags & {"states", "change"}
+    many = any(lists.tagged(key, "many") for key in keys - {"buy"} - ({"have"} if asked else set()))
+    plain = {"old", "open"} if asked else {"old"}
+    coloured = any(t.section in ("colour", "axis") and t.key not in plain for t in reading.tokens)
     if using and not many and not coloured:
         yield from (_OWNED[key] for key in sorted(keys & _OWNED.keys()))
 
@@ -177,7 +195,7 @@ def _manners(reading: Reading) -> Iterator[str]:
     if "reply" not in reading.keys:
         return
     for token in reading.tokens:
-        if token.section == "language":
+        if token.section == "language" or (token.key.startswith("language") and asks(reading.text)):
             yield "reply language"
         elif token.key in ("long", "formal"):
             yield f"reply {token.key}"
@@ -186,8 +204,9 @@ def _manners(reading: Reading) -> Iterator[str]:
 def _of_things(reading: Reading, text: str) -> Iterator[str]:
     subject = _subject_of(reading)
     holder = subject or "user"
-    temporal = any(mark.kind in _TEMPORAL for mark in reading.marks)
-    measured = any(mark.kind not in _TEMPORAL and not mark.is_item for mark in reading.marks)
+    asked = asks(reading.text)
+    temporal = any(mark.kind in _TEMPORAL for mark in reading.marks) or asks_when(reading.text)
+    measured = asked or any(m.kind not in _TEMPORAL and not m.is_item for m in reading.marks)
     for token in reading.tokens:
         if token.key in _MEASURED and (measured or "change" in reading.flags):
             yield f"{holder}/{_MEASURED[token.key]}"
@@ -239,6 +258,8 @@ def _named_thing(reading: Reading) -> str:
 def _describes(token: Token, reading: Reading) -> bool:
     if token.key in _EVENTS:
         return True
+    if token.text in ASKED_WORDS:
+        return False
     if token.section not in _THINGS or token.key in _KIND_WORDS:
         return False
     # The port of heron is 80, heron runs on port 80: with a number the value, no word is.

@@ -1,8 +1,8 @@
 """Which parts of a text may never be remembered, and what stands in their place?
 
-    fold            the text without disguises, with the way back to its offsets
+    fold, lazy      the text without disguises, with the way back; patterns compiled on first use
     vendors, assignments, logins, commands       credentials by shape, by name, by place
-    passwords, described                         credentials in prose, written or told in words
+    passwords, described, stated                 credentials in prose: written, told, a plain word
     cards, ids, accounts                         numbers, where a checksum exists it decides
     places, biometrics, health                   coordinates, body data, diagnoses of a person
     contacts                                     e-mail and phone, off by default
@@ -31,6 +31,7 @@ from mnemic.longterm.sensitive.ids import find_ids
 from mnemic.longterm.sensitive.logins import find_logins
 from mnemic.longterm.sensitive.passwords import find_told
 from mnemic.longterm.sensitive.places import find_places
+from mnemic.longterm.sensitive.stated import find_stated
 from mnemic.longterm.sensitive.vendors import find_vendor_tokens
 
 __all__ = ["CATEGORIES", "DEFAULT_CATEGORIES", "Finding", "find_sensitive", "mask"]
@@ -67,6 +68,7 @@ _DETECTORS: tuple[
     (_SECRETS, _LATIN, find_commanded),
     (_SECRETS, _ANY, find_told),
     (_SECRETS, _ANY, find_described),
+    (_SECRETS, _ANY, find_stated),
     (frozenset({"bank_account"}), _NUMBER, find_accounts),
     (frozenset({"biometric"}), _ANY, find_biometrics),
     (frozenset({"exact_location"}), _ANY, find_places),

@@ -11,12 +11,13 @@ from collections.abc import Iterator
 
 from mnemic.longterm.sensitive.checks import iban
 from mnemic.longterm.sensitive.fold import Folded, Span
+from mnemic.longterm.sensitive.lazy import lazy
 from mnemic.longterm.sensitive.numbers import after, before
 
-_IBAN = re.compile(
+_IBAN = lazy(
     r"(?<![A-Za-z0-9])[A-Za-z]{2}\d{2}(?:[ -]?[A-Za-z0-9]{4}){2,7}(?:[ -]?[A-Za-z0-9]{1,3})?(?![A-Za-z0-9])"
 )
-_ACCOUNT = re.compile(
+_ACCOUNT = lazy(
     r"(?:账号|帐号|账户|帐户|賬號|賬戶|帳號|帳戶|存折(?:账号)?|户头|基本户|一般户|结算户|专户|"
     r"对公|口座(?:番号)?|"
     r"\baccount(?: (?:number|no|num|nr))?|\bacct|\ba/c|kontonummer|\bclabe|\bcbu\b|\bbsb\b|sort code|iban|"
@@ -24,16 +25,16 @@ _ACCOUNT = re.compile(
     r"(?P<gap>[^\d\n。；;!?！？]{0,24}?)"
     r"(?P<number>\d(?:[ \-.]{0,2}\d){5,33})(?![A-Za-z0-9])"
 )
-_PAID_INTO = re.compile(
+_PAID_INTO = lazy(
     r"(?:打|汇|转|存|退)[款钱]?(?:到|至|进|入|回|给)[^\d\n。;!?]{0,8}?(?P<number>\d(?:[ \-]"
     r"{0,2}\d){14,22})(?![A-Za-z0-9])"
 )
-_BRANCH = re.compile(
+_BRANCH = lazy(
     r"(?:银行|銀行|分行|支行|信用社|农信)[^\d\n。；;!?！？]{0,12}?(?P<number>\d(?:[ \-]{0,2}\d)"
     r"{11,29})(?![A-Za-z0-9])"
 )
-_HOLDER = re.compile(r"户名|戶名|开户|收款|账|帐|汇款|打款|转账")
-_BANK = re.compile(
+_HOLDER = lazy(r"户名|戶名|开户|收款|账|帐|汇款|打款|转账")
+_BANK = lazy(
     r"银行|銀行|开户|開戶|户名|戶名|对公|存折|农信|信用社|支行|分行|邮储|邮政储蓄|信合|汇丰|渣打|花旗|恒生|"
     r"[工建农中招交浦商发邮光民兴信平华广业合储]行|汇[款到至入]|匯款|转[账到给入至]|轉賬|"
     r"[打存退付]款|打[到进入]|"
@@ -44,19 +45,19 @@ _BANK = re.compile(
     r"\bbank|\biban|\bswift|\bbic\b|routing|sort code|\bbsb\b|checking|savings|\bwire\b|\bach\b|transfer|"
     r"direct deposit|payroll|deposit|konto|cuenta|compte|beneficiary|口座|\bclabe|\bcbu\b|\biban"
 )
-_OTHER = re.compile(
+_OTHER = lazy(
     r"户号|客户号|客户编号|电费|水费|燃气|宽带|游戏|微信|qq|订单|流水|单号|余额|balance|元|手机|电话|"
     r"微博|抖音|微信|支付宝|会员|商户|公积金|社保|医保|保单|保险|税务|物业|燃气|煤气|话费|登录|登陆|注册|"
     r"steam|apple|系统|平台|论坛|网盘|邮箱|学号|工号|合同|发票|联行号|行号|客服"
 )
-_BACK = re.compile(
+_BACK = lazy(
     r"(?<![A-Za-z0-9])(?P<number>\d(?:[ \-.]{0,2}\d){8,29}) ?(?:,|这?个?就?是|为|"
     r"[(（:])[^\d\n。；;!?]{0,12}"
     r"(?:账号|帐号|账户|帐户|存折|户头|对公户)"
 )
 _LONG = 15
 """An account number of that many digits needs no bank word, only an account word that is a bank's."""
-_UNIT = re.compile(r"\s?(?:元|块|万|千|美元|usd|dollars?|rmb|%|岁|天|年|月|人|个)")
+_UNIT = lazy(r"\s?(?:元|块|万|千|美元|usd|dollars?|rmb|%|岁|天|年|月|人|个)")
 
 
 def find_accounts(folded: Folded) -> Iterator[Span]:

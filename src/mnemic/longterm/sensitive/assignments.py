@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from mnemic.longterm.sensitive.fold import Folded, Span
+from mnemic.longterm.sensitive.lazy import lazy
 from mnemic.longterm.sensitive.shapes import (
     classes,
     entropy,
@@ -30,11 +31,11 @@ _ASSIGN = (
     r"[\s]{0,4}(?:bearer |basic )?(?P<open>[\"'`]?)"
 )
 _VALUE = r"(?P<value>[^\s\"'`,;<>(){}\[\]，。；、！？）】|\u4e00-\u9fff]{4,400})"
-_PASSWORD = re.compile(
+_PASSWORD = lazy(
     rf"(?P<name>requirepass|pass(?:words?|wd|phrase|code|_?key)|passwort|contraseña|mot de passe|pwd|"
     rf"(?<![a-z])pw|(?<![a-z])pass|密码|口令|パスワード){_TAIL}{_ASSIGN}{_VALUE}",
 )
-_KEY = re.compile(
+_KEY = lazy(
     r"(?P<name>api[ _-]?(?:token|key|secret)s?|(?:access|secret|private|signing|encryption|master|"
     r"service|client|"
     r"account|app|auth|license|subscription|consumer|shared|webhook|deploy|ssh)[ _-]?(?:key|secret)s?|"
@@ -42,29 +43,27 @@ _KEY = re.compile(
     r"secrets?|credentials?|密钥|秘钥|私钥|凭证|凭据|(?<![a-z])ak|(?<![a-z])sk)"
     rf"{_TAIL}{_ASSIGN}{_VALUE}",
 )
-_TOKEN = re.compile(
+_TOKEN = lazy(
     r"(?P<name>tokens?|令牌|jwt|session_?id|sessid|sessdata|web_session|send ?key|bduss|p_skey|"
     r"pt_key|ticket|jsessionid|phpsessid|connect\.sid|cookie|\bsid|"
     r"authorization|x-auth|bearer|(?:snyk|sonar|sumo|hubspot|okta|heroku|meraki|jira|slack|stripe|notion)"
     r"[a-z_.]{0,20}(?:key|login|id))"
     rf"{_TAIL}{_ASSIGN}{_VALUE}",
 )
-_BARE_KEY = re.compile(
-    rf"(?P<name>(?<![a-z_.-])keys?|サービスキー|授权码){_TAIL}{_ASSIGN}{_VALUE}", re.I
-)
-_HARMLESS_NAME = re.compile(
+_BARE_KEY = lazy(rf"(?P<name>(?<![a-z_.-])keys?|サービスキー|授权码){_TAIL}{_ASSIGN}{_VALUE}", re.I)
+_HARMLESS_NAME = lazy(
     r"(?:public|primary|foreign|cache|partition|sort|bucket|schema|sequence|index|storage|i18n|react|row|"
     r"translation|max|min|num|total|count|prompt|completion|input|output|per|used|context|next|page|"
     r"continuation|stop|pad|eos|bos|unk|mask|special|design|dictionary|hot|short|registry|host|map|object)"
     r"[ _.-]?$|(?<![a-z])(?:no|without|forgot|reset your|hash(?:ed)?)[ _-]?$",
     re.I,
 )
-_HARMLESS_TAIL = re.compile(
+_HARMLESS_TAIL = lazy(
     r"(?:id|name|size|type|url|file|path|length|count|field|label|hint|policy)$", re.I
 )
-_UUID = re.compile(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$")
-_CODE = re.compile(r"[A-Za-z_][\w.]*(?:->[\w.]*)?$")
-_HINT = re.compile(
+_UUID = lazy(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$")
+_CODE = lazy(r"[A-Za-z_][\w.]*(?:->[\w.]*)?$")
+_HINT = lazy(
     r"pass|pwd|\bpw\b|secret|sessdata|skey|pt_key|bduss|ticket|token|key|credential|contraseña|"
     r"session|sessid|cookie|\bsid|auth|jwt|bearer|"
     r"login|sumo|密码|口令|パスワード|キー|密钥|秘钥|私钥|凭证|凭据|令牌|授权码|(?<![a-z])[as]k[:=是 ]"

@@ -6,30 +6,30 @@ fingerprints of keys, files, certificates and browsers.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from mnemic.longterm.sensitive.fold import Folded, Span
+from mnemic.longterm.sensitive.lazy import lazy
 from mnemic.longterm.sensitive.numbers import before
 from mnemic.longterm.sensitive.shapes import entropy, is_blank_form
 
-_WORDS = re.compile(
+_WORDS = lazy(
     r"指纹|指紋|掌纹|掌静脉|静脉|声纹|聲紋|虹膜|视网膜|人脸|人臉|面部|脸部|面容|步态|指静脉|耳廓|生物特征|"
     r"fingerprint|voice ?print|palm ?(?:print|vein)|iris ?(?:code|scan|template|data)|iriscode|retina|"
     r"fac(?:e|ial)[ _-]?(?:id|embedding|vector|template|encoding|descriptor|features?|print|data)|"
     r"biometric|finger ?vein|minutiae|voice ?(?:embedding|template)|speaker embedding|gait|"
     r"dna|基因|genom|genotype"
 )
-_NOT_A_BODY = re.compile(
+_NOT_A_BODY = lazy(
     r"浏览器|设备指纹|公钥|私钥|证书|密钥|文件|镜像|browser|device|ssh|\bkey\b|\bcert|\btls\b|gpg|pgp|rsa|"
     r"ed25519|sha-?(?:1|256|512)|md5|rpm|digest|canvas|http|host|commit|content|asset|webpack|build|"
     r"error|issue|sentry|摘要|哈希|hash"
 )
-_BLOB = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,4096}={0,2}(?![A-Za-z0-9+/_-])")
-_VECTOR = re.compile(r"-?\d{1,3}\.\d{1,12}(?:[\s,，;]{1,3}-?\d{1,3}\.\d{1,12}){5,2048}")
-_SEQUENCE = re.compile(r"(?<![A-Za-z])[ACGTacgt]{20,4096}(?![A-Za-z])")
-_VARIANT = re.compile(r"(?<![A-Za-z0-9])rs\d{3,10} ?\(?[ACGT][;/ ]?[ACGT]\)?(?![A-Za-z])")
-_GENES = re.compile(r"dna|基因|genom|genotype|snp|23andme")
+_BLOB = lazy(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{24,4096}={0,2}(?![A-Za-z0-9+/_-])")
+_VECTOR = lazy(r"-?\d{1,3}\.\d{1,12}(?:[\s,，;]{1,3}-?\d{1,3}\.\d{1,12}){5,2048}")
+_SEQUENCE = lazy(r"(?<![A-Za-z])[ACGTacgt]{20,4096}(?![A-Za-z])")
+_VARIANT = lazy(r"(?<![A-Za-z0-9])rs\d{3,10} ?\(?[ACGT][;/ ]?[ACGT]\)?(?![A-Za-z])")
+_GENES = lazy(r"dna|基因|genom|genotype|snp|23andme")
 _REACH = 48
 
 

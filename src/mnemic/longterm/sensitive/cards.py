@@ -14,6 +14,7 @@ from itertools import accumulate
 
 from mnemic.longterm.sensitive.checks import luhn
 from mnemic.longterm.sensitive.fold import Folded, Span
+from mnemic.longterm.sensitive.lazy import lazy
 from mnemic.longterm.sensitive.numbers import (
     Run,
     after,
@@ -23,13 +24,13 @@ from mnemic.longterm.sensitive.numbers import (
     stands_alone,
 )
 
-_ISSUER = re.compile(
+_ISSUER = lazy(
     r"4\d{15}(?:\d{3})?$|4\d{12}$|5[0-9]\d{14}$|(?:222[1-9]|22[3-9]\d|2[3-6]\d\d|27[01]\d|2720)\d{12}$|"
     r"220[0-4]\d{12,15}$|3[47]\d{13}$|3(?:0[0-59]|[689]\d)\d{11}(?:\d{2})?$|35(?:2[89]|[3-8]\d)\d{12}$|"
     r"(?:1800|2131)\d{11}$|6\d{15}$|6[02-9]\d{16,17}$|62\d{15}$|5(?:018|020|038|893)\d{12,15}$|"
     r"9(?:792|400)\d{12}$|81\d{14,17}$"
 )
-_UNCERTAIN = re.compile(r"4\d{12}$|3[0689]\d{12}$|\d{12}$|2014\d+$|2149\d+$")
+_UNCERTAIN = lazy(r"4\d{12}$|3[0689]\d{12}$|\d{12}$|2014\d+$|2149\d+$")
 _GROUPINGS = frozenset(
     [
         (4, 4, 4, 4),
@@ -48,25 +49,23 @@ _GROUPINGS = frozenset(
         (8, 11),
     ]
 )
-_STRONG = re.compile(
+_STRONG = lazy(
     r"credit[ -]?cards?|debit[ -]?cards?|card ?(?:number|no\b|num\b|#)|bank ?cards?|visa\b|master ?card|"
     r"\bamex|unionpay|american express|信用卡|储蓄卡|借记卡|银行卡|卡号|银联|运通|贷记卡|副卡|附属卡|"
     r"[工建农中招交]行的?卡|クレジットカード|カード番号|kreditkarte|tarjeta|carte (?:bancaire|bleue)"
 )
-_WEAK = re.compile(
-    r"\bcards?\b|\bcc\b|\bpan\b|卡|\bcard#|cvv|cvc|有效期|jcb|diners|maestro|discover"
-)
-_OTHER_CARDS = re.compile(
+_WEAK = lazy(r"\bcards?\b|\bcc\b|\bpan\b|卡|\bcard#|cvv|cvc|有效期|jcb|diners|maestro|discover")
+_OTHER_CARDS = lazy(
     r"(?:会员|积分|礼品|购物|饭|门禁|sim|电话|流量|图书|借书|学生|校园|公交|交通|社保|医保|就诊|充值|点|"
     r"贺|显|声|网|话|上网|加油|一卡通|gift|member(?:ship)?|loyalty|library|sim|report|rewards?|id)[ -]?"
     r"(?:卡|cards?\b)"
 )
-_OTHER_LABEL = re.compile(
+_OTHER_LABEL = lazy(
     r"(?:订单|单号|流水|运单|快递|物流|编号|合同|条码|条形码|时间戳|序列号|发票|批次|户号|客户号|工号|"
     r"学号|追踪|跟踪|isbn|ean|upc|imei|meid|iccid|order|invoice|tracking|serial|timestamp|ticket|"
     r"reference|ref|barcode|sku|commit|build|batch|contract|\bid)[号码是为:：#=\s\w.\"']{0,12}$"
 )
-_CVV = re.compile(
+_CVV = lazy(
     r"(?<![a-z])(?:cvv2?|cvc2?|card security code|(?:信用卡|卡)(?:的|背面)?(?:安全码|校验码))"
     r"(?:[码号是为:：=\s(]|code|is){0,6}(\d{3,4})(?!\d)"
 )

@@ -10,14 +10,15 @@ import re
 from collections.abc import Iterator
 
 from mnemic.longterm.sensitive.fold import Folded, Span
+from mnemic.longterm.sensitive.lazy import Pattern, lazy
 from mnemic.longterm.sensitive.shapes import classes, is_placeholder
 
 _V = r"[\"']?(?P<value>[^\s\"'$<>{}|;,]{5,80})"
 _ARGS = r"[^\n|;]{0,120}?"
 
 
-def _tool(hint: str, form: str) -> tuple[str, re.Pattern[str]]:
-    return hint, re.compile(form, re.I)
+def _tool(hint: str, form: str) -> tuple[str, Pattern]:
+    return hint, lazy(form, re.I)
 
 
 _TOOLS = (
@@ -51,18 +52,18 @@ _TOOLS = (
     _tool("_pass", r"\b\w{2,30}_pass=[\"']?(?P<value>[^\s\"'$<>{}]{5,80})"),
     _tool("pgpassword", rf"\bPGPASSWORD={_V}"),
 )  # fmt: skip
-_PAIR = re.compile(
+_PAIR = lazy(
     r"(?:登[录陆]|后台|服务器|主机|跳板机|堡垒机|数据库|路由器|\b(?:ssh|s?ftp|vpn|nas|rdp)\b|"
     r"账号|帐号|账密|凭[证据]|用户名?密码|\blogin|\bcredentials?|\bcreds|\bsign[ -]?in)"
     r"[^\n/|]{0,24}?(?<![\w/.-])[\"'`]?(?P<user>[A-Za-z][\w.@-]{1,40})[\"'`]? ?(?P<join>[/|:]) ?"
     r"[\"'`]?(?P<value>[!-~]{6,32})(?![!-~])",
     re.I,
 )
-_HALF = re.compile(
+_HALF = lazy(
     r"(?:前半[段截部]?|后半[段截部]?|第[一二三]段|前[一二三四五六]位|后[一二三四五六]位|开头|结尾)"
     r"(?:[是为: =]|就是){1,3}(?P<value>[!-+\--~]{3,40})"
 )
-_HALF_HINT = re.compile(r"密码|口令|密钥")
+_HALF_HINT = lazy(r"密码|口令|密钥")
 
 
 def find_commanded(folded: Folded) -> Iterator[Span]:

@@ -7,17 +7,18 @@ Cyrillic or Greek look-alike inside a Latin word becomes Latin. Only odd charact
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
 
+from mnemic.longterm.sensitive.lazy import lazy
+
 _PLAIN = r"\t\n\r\x20-\x7e\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7a3、。《》（）【】"
-_ODD = re.compile(f"[^{_PLAIN}]")
-_WRAPPED_DIGITS = re.compile(r"[\u00b2\u00b3\u00b9\u2070-\u2089\u2460-\u2469\u24ea\u2776-\u277f]")
-_SPELLED = re.compile(
+_ODD = lazy(f"[^{_PLAIN}]")
+_WRAPPED_DIGITS = lazy(r"[\u00b2\u00b3\u00b9\u2070-\u2089\u2460-\u2469\u24ea\u2776-\u277f]")
+_SPELLED = lazy(
     r"[零〇○一二三四五六七八九幺壹贰叁肆伍陆柒捌玖](?:[ \-]"
     r"?[零〇○一二三四五六七八九幺壹贰叁肆伍陆柒捌玖]){5,}"
 )

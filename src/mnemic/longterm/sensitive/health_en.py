@@ -6,10 +6,10 @@ positive test, a laboratory value, or a prescribed medicine.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from mnemic.longterm.sensitive.health_en_words import CONDITIONS, DRUGS, LABS, TESTS
+from mnemic.longterm.sensitive.lazy import lazy
 
 _WHO = (
     r"(?:i|we|he|she|they|(?:my|his|her|our|their) (?:[a-z]+ ){0,2}?(?:mom|mum|mother|dad|father|son|"
@@ -35,7 +35,7 @@ _PATTERNS = (
     rf"have |on the (?=autis)|suffered (?:an? )?|had (?:an? )?|"
     rf"has |had |suffers? from |suffering from |live with |lives with |living with |"
     rf"was found to have |battl(?:es|ing|ed) |am battling |is battling |been battling |developed |"
-    rf"contracted ){_DEGREE}{CONDITIONS}\b",
+    rf"contracted ){_DEGREE}{CONDITIONS}\b(?!-[a-z])",
     r"\b(?:i am|i'm|he is|he's|she is|she's|they are) (?:hiv[- ]positive|bipolar|diabetic|epileptic|"
     r"autistic|schizophrenic|asthmatic|an? (?:diabetic|epileptic|cancer survivor))\b",
     rf"\b{_WHO} (?:is|was) (?:hiv[- ]positive|bipolar|diabetic|epileptic|autistic|schizophrenic|"
@@ -56,6 +56,10 @@ _PATTERNS = (
     rf"\b{_WHO}(?:'m| am|'s| is| are)(?: now| currently)? (?:in remission from|recovering from|dying of|"
     rf"being treated for|undergoing (?:treatment|chemo(?:therapy)?|surgery) for|on the autism spectrum|"
     rf"hospitali[sz]ed (?:for|with)) ?(?:{_DEGREE}{CONDITIONS})?",
+    rf"\b{_WHO}(?:'m| am|'ve| have|'s| is| has| was| were| got| are)(?: being| been)? (?:treated|"
+    rf"medicated|hospitali[sz]ed|operated on|in (?:therapy|treatment|rehab)) for {_DEGREE}{CONDITIONS}\b",
+    rf"\b{_WHO}(?:'m| am|'s| is| are| was| got)(?: now| currently| finally)?"
+    r"(?: [a-z0-9-]+ (?:weeks|months))? pregnant\b(?! with (?:idea|meaning|possib|hope))",
     rf"\b(?:my|his|her|our) (?:[a-z]+(?:'s)? ){{0,2}}?{CONDITIONS} (?:is|was|has|came|"
     rf"got)\b(?: getting worse|"
     rf" back| under control| relapsed| progressed| spread| flaring)",
@@ -66,7 +70,7 @@ _PATTERNS = (
     rf"(?:chemo(?:therapy)?|dialysis|radiation therapy)\b",
     rf"\b(?:i|he|she|my [a-z]+) takes? {DRUGS}\b",
 )
-_EN = re.compile("|".join(f"(?:{pattern})" for pattern in _PATTERNS))
+_EN = lazy("|".join(f"(?:{pattern})" for pattern in _PATTERNS))
 _HINTS = (
     "diagnos",
     "positive",
@@ -114,11 +118,11 @@ _HINTS = (
     "told me i",
     "showed ",
 )
-_TOPIC = re.compile(
+_TOPIC = lazy(
     r"\bif\b|prevent|avoid|risk of|article|research|study|novel|character|movie|dataset|model|"
     r"fundrais|charity|awareness|\bnot\b|n't\b|\bno\b|ruled out|negative for|worried|afraid|fear|wonder|"
     r"whether|might|could|people (?:with|who)|patients (?:with|who)|those with|someone with|"
-    r"anyone|bug|code|"
+    r"anyone|bug|code|statistics|papers\b|"
     r"software|system|network|\btarget\b|educator|\bapp\b"
 )
 

@@ -30,8 +30,10 @@ CONDITIONS = (
     r"myasthenia gravis|thalassemia|thrombosis|pulmonary embolism|miscarriage|stillbirth|preeclampsia|"
     r"pneumothorax|aphasia|paralysis|concussion|brain injury|retinopathy|cardiomyopathy|encephalopathy|"
     r"marfan|ehlers-danlos|postpartum psychosis|psychosis|addiction|alcoholism|panic attacks|"
-    r"gestational diabetes|prediabetes|insulin resistance|fatty liver|heart murmur|blood clots?|"
-    r"(?:autism|autistic) spectrum|[a-z]{4,16}itis)"
+    r"gestational diabetes|abortion|hysterectomy|vasectomy|"
+    r"mastectomy|prediabetes|insulin resistance|fatty liver|heart murmur|blood clots?|"
+    r"chronic (?:migraines?|pain|insomnia|headaches?|illness|depression|bronchitis)|"
+    r"cluster headaches?|(?:autism|autistic) spectrum|[a-z]{4,16}itis)"
 )
 DRUGS = (
     r"(?:sertraline|zoloft|fluoxetine|prozac|paroxetine|paxil|citalopram|escitalopram|lexapro|venlafaxine|"

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from mnemic.longterm.sensitive import checks
+from mnemic.longterm.sensitive.lazy import Pattern, lazy
 
 Check = Callable[[str], bool]
 
@@ -21,7 +22,7 @@ class IdRule:
     """A kind of identity number: its form in the folded text and what decides."""
 
     name: str
-    form: re.Pattern[str]
+    form: Pattern
     check: Check | None = None
     stdnum: str = ""
     always: bool = False
@@ -37,7 +38,7 @@ def _rule(
     always: bool = False,
     alone: bool = False,
 ) -> IdRule:
-    pattern = re.compile(rf"(?<![0-9]){form}(?![A-Za-z0-9])", re.I)
+    pattern = lazy(rf"(?<![0-9]){form}(?![A-Za-z0-9])", re.I)
     return IdRule(name, pattern, check, stdnum, always, alone)
 
 
@@ -112,6 +113,7 @@ RULES: tuple[IdRule, ...] = (
         ),
         alone=True,
     ),
+    _rule("uk nino sample", _edge(r"QQ ?\d{2} ?\d{2} ?\d{2} ?[A-D]")),
     _rule("uk nhs", r"\d{3}[ -]?\d{3}[ -]?\d{4}", stdnum="gb.nhs", alone=True),
     _rule(
         "uk driver",

@@ -11,19 +11,22 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 from importlib import import_module
+from itertools import permutations
 
 from mnemic.longterm.sensitive.fold import Folded, Span
 from mnemic.longterm.sensitive.id_rules import RULES, IdRule
+from mnemic.longterm.sensitive.lazy import lazy
 from mnemic.longterm.sensitive.numbers import after, before, stands_alone
 
-_WORDS = re.compile(
+_WORDS = lazy(
     r"身份证|[一二]代证|身分證|身份證|证件号|證件號|居民证|居住证|户口|公民身份|公民号码|社保号|"
     r"社会保障号|社保卡号|"
     r"军官证|国民身分|統一編號|身份号码|个人编号|納稅|纳税人识别|"
     r"national id|identity (?:card|number|code)|id (?:card|number|no\b|code)|\bid ?#|identification|"
     r"personal (?:number|code|id)|citizen|social (?:security|insurance)|\bssn\b|\bitin\b|\bsin\b|\bnas\b|"
     r"tax(?:payer)? (?:id|number|file|code)|\btfn\b|\btin\b|\bnhs\b|medicare|\bmbi\b|national insurance|"
-    r"\bnino\b|\bpps\b|aadh?aar|uidai|\bnin\b|\bnric\b|\bfin\b|mykad|\bnik\b|\bktp\b|\bcnic\b|\brsa id|"
+    r"\bnino\b|\bni (?:number|no\b)|\bpps\b|"
+    r"aadh?aar|uidai|\bnin\b|\bnric\b|\bfin\b|mykad|\bnik\b|\bktp\b|\bcnic\b|\brsa id|"
     r"refugee id|personnummer|\bpnr\b|hetu|henkil|fødsels|cpr|kennitala|isikukood|asmens|"
     r"pesel|rodné|rodne|\bcnp\b|\begn\b|егн|\boib\b|jmbg|emšo|emso|amka|αμκα|kimlik|tckn|\btc no|"
     r"steuer|\bidnr\b|rentenversicherung|rvnr|kvnr|krankenkasse|egk|personalausweis|ausweis|"
@@ -33,13 +36,13 @@ _WORDS = re.compile(
     r"паспорт|рнокпп|주민등록|외국인등록|\brrn\b|\bfrn\b|マイナンバー|個人番号|my ?number|"
     r"ประชาชน|\btnin\b|מספר זהות|תעודת זהות|الهوية|\bhkid\b|teudat|identificación|identiteits"
 )
-_OTHER = re.compile(
+_OTHER = lazy(
     r"(?:订单|单号|流水|运单|快递|合同|条码|条形码|时间戳|序列号|发票|户号|客户号|工号|学号|"
     r"信用代码|电话|手机|order|invoice|tracking|serial|timestamp|ticket|barcode|phone|mobile|tel|"
     r"isbn|account)[号码是为:：#=\s\w.\"']{0,10}$"
 )
-_PHONE = re.compile(r"1[3-9]\d{9}$|0\d{9,10}$|5\d{9}$")
-_DOCUMENT = re.compile(
+_PHONE = lazy(r"1[3-9]\d{9}$|0\d{9,10}$|5\d{9}$")
+_DOCUMENT = lazy(
     r"(?:护照|護照|通行证|回乡证|台胞证|驾驶证|驾照|军官证|居留证|passport|"
     r"driv(?:er'?s?|ing) ?(?:licen[cs]e|permit)|green card|alien (?:registration )?number|voter id|"
     r"travel (?:document|passport)|führerschein(?:nummer)?|reisepass|passeport|pasaporte|여권|patente)"
@@ -50,7 +53,7 @@ _DOCUMENT = re.compile(
     r"(?![A-Za-z0-9])",
     re.I,
 )  # fmt: skip
-_DOCUMENT_BACK = re.compile(
+_DOCUMENT_BACK = lazy(
     r"(?<![A-Za-z0-9])([A-Z]{1,3}\d{6,9}) (?:es mi|is my|is the|是我的?)[ a-zúñ的]{0,16}"
     r"(?:passport|pasaporte|护照|driv)",
     re.I,
@@ -60,7 +63,13 @@ _DOCUMENT_HINTS = (
     "passport", "driv", "green card", "alien", "voter", "travel d", "führerschein", "reisepass",
     "passeport", "pasaporte", "여권", "patente",
 )  # fmt: skip
-_CODE_LIKE = re.compile(r"(?=[A-Za-z]{0,3}\d{2,3}[ \-.:/]?\d{2})|\d{2}")
+_SPLIT = lazy(
+    r"身[份分][证證](?:号码?)?[^\d。;!?\n]{0,16}(?:[前后]\d{1,2}位[^\d。;!?\n]{0,4})?(?P<a>\d{3,15}[Xx]?)(?!\d)"
+    r"[^\d。;!?\n]{1,16}(?:\d{1,2}位[^\d。;!?\n]{0,4})?(?P<b>\d{3,15}[Xx]?)(?!\d)"
+    r"(?:[^\d。;!?\n]{1,16}(?:\d{1,2}位[^\d。;!?\n]{0,4})?(?P<c>\d{3,12}[Xx]?)(?!\d))?"
+)
+_CN_FORM = lazy(r"[1-8]\d{5}(?:19|20)\d{9}[\dXx]")
+_CODE_LIKE = lazy(r"(?=[A-Za-z]{0,3}\d{2,3}[ \-.:/]?\d{2})|\d{2}")
 
 
 def find_ids(folded: Folded) -> Iterator[Span]:
@@ -76,6 +85,7 @@ def find_ids(folded: Folded) -> Iterator[Span]:
             if _passes(rule, match[0]):
                 yield Span("national_id", match.start(), match.end())
     yield from _documents(folded)
+    yield from _split(folded)
 
 
 def _documents(folded: Folded) -> Iterator[Span]:
@@ -84,6 +94,16 @@ def _documents(folded: Folded) -> Iterator[Span]:
     for pattern in (_DOCUMENT, _DOCUMENT_BACK):
         for match in pattern.finditer(folded.text):
             yield Span("national_id", match.start(1), match.end(1))
+
+
+def _split(folded: Folded) -> Iterator[Span]:
+    """Yield the pieces of a resident number that is told in parts, in any order."""
+    if "身份" not in folded.text and "身分" not in folded.text:
+        return
+    for match in _SPLIT.finditer(folded.text):
+        parts = [match[name] for name in ("a", "b", "c") if match[name]]
+        if any(_CN_FORM.fullmatch("".join(order)) for order in permutations(parts)):
+            yield Span("national_id", match.start("a"), match.end("c" if match["c"] else "b"))
 
 
 def _in_context(folded: Folded, rule: IdRule, start: int, end: int, words: bool) -> bool:

@@ -12,35 +12,34 @@ import re
 from collections.abc import Iterator
 
 from mnemic.longterm.sensitive.fold import Folded, Span
+from mnemic.longterm.sensitive.lazy import Pattern, lazy
 from mnemic.longterm.sensitive.numbers import before
 from mnemic.longterm.sensitive.shapes import classes, entropy, is_placeholder, is_token_like
 
-_URL = re.compile(
-    r"://(?P<user>[^\s:/@\"'<>]{0,80}):(?P<value>[^\s/@\"'<>]{2,120})@(?=[A-Za-z0-9\[])"
-)
-_CURL = re.compile(
+_URL = lazy(r"://(?P<user>[^\s:/@\"'<>]{0,80}):(?P<value>[^\s/@\"'<>]{2,120})@(?=[A-Za-z0-9\[])")
+_CURL = lazy(
     r"(?:curl\b[^\n]{0,400}?|\s)(?:-u|--user|--proxy-user)[ =]{1,2}(?P<open>[\"']?)"
     r"(?P<user>[^\s:\"'$<{]{0,80}):(?P<value>[\"']?[^\s\"'<]{0,120})"
 )
-_HEADER = re.compile(
+_HEADER = lazy(
     r"(?:authorization|proxy-authorization|x-[a-z-]{0,24}(?:key|token|auth)|api-?(?:key|"
     r"token))[\"']?\s?[:=]\s?[\"']?"
     r"(?P<kind>bearer|basic|token|apikey)?\s{0,2}(?P<value>[A-Za-z0-9+/=_.~-]{8,3000})",
     re.I,
 )
-_BEARER = re.compile(r"\bBearer (?P<value>[A-Za-z0-9+/=_.~-]{16,3000})")
-_FLAG = re.compile(
+_BEARER = lazy(r"\bBearer (?P<value>[A-Za-z0-9+/=_.~-]{16,3000})")
+_FLAG = lazy(
     r"(?:\s|^)(?:--(?:password|passwd|pass|token|secret|api-?key|access-?token|auth)[ =]|"
     r"-p(?=[^\s-]{6})|sshpass -p ?|mysql [^\n]{0,60}-p)"
     r"[\"']?(?P<value>[^\s\"'$<{]{5,200})"
 )
-_BLOB = re.compile(r"(?<![A-Za-z0-9+/=_.-])[A-Za-z0-9+/_-]{20,400}={0,2}(?![A-Za-z0-9+/_-])")
-_NEAR = re.compile(
+_BLOB = lazy(r"(?<![A-Za-z0-9+/=_.-])[A-Za-z0-9+/_-]{20,400}={0,2}(?![A-Za-z0-9+/_-])")
+_NEAR = lazy(
     r"凭证|凭据|密钥|秘钥|私钥|密码|口令|令牌|secret|credential|api[ _-]?key|access[ _-]?key|"
     r"\btoken\b|password|"
     r"密匙|授权码|passphrase|auth key|license key|激活码|恢复码|recovery code|helper key|助记"
 )
-_NOT_NEAR = re.compile(
+_NOT_NEAR = lazy(
     r"\bid[\"'\s:=]{1,6}$|hash|sha|md5|commit|digest|摘要|哈希|public|公钥|checksum|url|http|/$"
 )
 
@@ -67,7 +66,7 @@ def find_logins(folded: Folded) -> Iterator[Span]:
         yield from _named_blobs(folded)
 
 
-def _pairs(form: re.Pattern[str], text: str) -> Iterator[Span]:
+def _pairs(form: Pattern, text: str) -> Iterator[Span]:
     for match in form.finditer(text):
         user, value = match["user"], match["value"].strip("\"'")
         secret = value or user

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from mnemic.longterm.sensitive.fold import Folded
+from mnemic.longterm.sensitive.lazy import lazy
 
-_RUN = re.compile(r"\d+(?:[ \-.·_/:]{1,3}\d+)*")
-_GROUP = re.compile(r"\d+")
-_ENDS = re.compile(r"[\s\"'“”「」(){}\[\],.;:!?。，；：！？、#*|<>=-]+")
+_RUN = lazy(r"\d+(?:[ \-.·_/:]{1,3}\d+)*")
+_GROUP = lazy(r"\d+")
+_ENDS = lazy(r"[\s\"'“”「」(){}\[\],.;:!?。，；：！？、#*|<>=-]+")
 _MAX_GROUPS = 19
 _MARGIN = 64
 _CROWD = 40

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from mnemic.longterm.sensitive.fold import Folded, Span
+from mnemic.longterm.sensitive.lazy import lazy
 from mnemic.longterm.sensitive.shapes import classes, is_blank_form, is_filler
 
 _NAME_ZH = (
@@ -30,7 +31,7 @@ _LINK_ZH = (
 )
 _MIDDLE_ZH = r"(?:[一-鿿 a-zA-Z-]{0,10}?)"
 _VALUE = r"(?P<value>[!-~]{3,64})"
-_ZH = re.compile(
+_ZH = lazy(
     rf"(?P<name>{_NAME_ZH})(?P<middle>{_MIDDLE_ZH})(?P<link>{_LINK_ZH}{{0,4}})(?P<value>(?!otp\b|"
     rf"pin\b|code\b)(?<![A-Za-z0-9])[A-Za-z0-9#*@!$%^&+~][!-+\--~]{{2,63}})"
     rf"(?P<unit> ?(?:位|次|个|分钟|天|秒|小时|字符|年|月|遍|元|块|条|种|%|周|度|套|人|级|字节|bit|"
@@ -38,7 +39,7 @@ _ZH = re.compile(
     rf"nm|or|and))?",
     re.I,
 )
-_SPELLED = re.compile(
+_SPELLED = lazy(
     rf"(?P<name>{_NAME_ZH})(?:[一-鿿]{{0,6}}?)(?:是|为|:|：|=|就|改成了?|设成了?|换成了?|按|用|"
     rf"，|\s){{0,3}}"
     r"(?P<value>(?:[一二两三四五六七八九十]个[零〇一二三四五六七八九]){1,4}|"
@@ -46,7 +47,7 @@ _SPELLED = re.compile(
     r"\d(?: \d){3,7}(?![\d.])|\d{3} \d{3}(?![\d.])|[零〇一二三四五六七八九幺洞拐勾]{4,12})"
     r"(?!位|次|个|分|天|秒|小|字|年|月|遍|元|块|条|种|周|度)"
 )
-_BACK_ZH = re.compile(
+_BACK_ZH = lazy(
     r"(?P<value>(?<![A-Za-z0-9])[A-Za-z0-9#*@!$%^&+~][!-~]{3,40})[\"'”」 ]{0,2}(?:[这那]?就?是|当|作为?|"
     r"做)(?:(?![一-鿿]{0,6}[弱常])[一-鿿 A-Za-z0-9-]{0,14}?)(?:的)?(?:密码|口令|暗号|验证码|"
     r"提取码)(?!学|本|器|强度|格式)",
@@ -60,7 +61,7 @@ _NAME_EN = (
     r"sms|backup|recovery|voicemail|vault) (?:code|pin|combination|password|key)s?|\botp|"
     r"combination|passkey)"
 )
-_EN = re.compile(
+_EN = lazy(
     rf"(?P<name>{_NAME_EN})(?P<middle>(?: (?:for|to|of|on|at|in|the|my|our|your|his|her|their|this|"
     rf"that|wi-?fi|[a-z0-9'.-]{{1,16}})){{0,6}}?)"
     r"(?P<link>'s| is| was| are|:|=| to| as|'re| ->| will be| has been changed to| changed to| set to|"
@@ -70,7 +71,7 @@ _EN = re.compile(
     rf"{_VALUE}",
     re.I,
 )
-_BACK_EN = re.compile(
+_BACK_EN = lazy(
     r"\b(?:use|enter|type|input|try|punch in|put in|dial) (?P<open>[\"'`]?)(?P<value>[!-~]{4,40}?)"
     r"[\"'`]? (?:as (?:the|my|our|your) |for (?:the|my|our) |to (?:open|unlock|enter|disarm) )"
     r"(?:[a-z-]{1,14} ){0,3}?(?:pass(?:word|code|phrase)|pin|code|door|gate|alarm|lock|safe|garage)",
@@ -100,16 +101,16 @@ _HINTS_ZH = (
 )
 _HINTS_EN = ("pass", "pwd", "pin", "code", "otp", "combination", "password")
 _SHARES = ("提取码", "访问码", "邀请码", "访问密码", "提取密码", "分享密码")
-_RULES = re.compile(
+_RULES = lazy(
     r"错|忘|位|次|长度|强度|策略|不|没|别|管理|学|规则|格式|要求|至少|超过|有效期|过期|找回|加密|哈希|"
     r"算法|存|协议"
 )
-_BARE_EN = re.compile(
+_BARE_EN = lazy(
     r"\b(?:pass(?:word|code|phrase)|pwd) (?P<value>(?=[!-~]{0,40}\d)[A-Za-z0-9]"
     r"[A-Za-z0-9!@#$%^&*+~?_-]{7,40})(?![\w.(\[])",
     re.I,
 )
-_OPEN_WORD = re.compile(r"^[a-z]+$|^[A-Z][a-z]+$|^[A-Z]+$")
+_OPEN_WORD = lazy(r"^[a-z]+$|^[A-Z][a-z]+$|^[A-Z]+$")
 
 
 def find_told(folded: Folded) -> Iterator[Span]:
@@ -214,6 +215,8 @@ def _told_zh(match: re.Match[str]) -> bool:
 
 def _told_en(text: str, match: re.Match[str]) -> bool:
     value = match["value"].rstrip(".,;:!?)\"'`")
+    if re.match(r" names?\b", match["middle"]):
+        return False
     if _stopped(value) or len(value) < 4 or value.startswith(("http", "$", "<", "{", "(", "[")):
         return False
     if _code(value):

@@ -11,16 +11,17 @@ import re
 from collections.abc import Iterator
 
 from mnemic.longterm.sensitive.fold import Folded, Span
+from mnemic.longterm.sensitive.lazy import Pattern, lazy
 from mnemic.longterm.sensitive.numbers import after, before, stands_alone
 
 _DEGREES = r"-?\d{1,3}\.\d{4,15}"
-_PRECISE = re.compile(r"\d\.\d{3}|\d{3}点\d{3}")
+_PRECISE = lazy(r"\d\.\d{3}|\d{3}点\d{3}")
 _JOIN = (
     r"[°\s]{0,3}(?:[NSEWnsew北南东西]\b)?[\s\"',，、;；/|:：)(=和&]{0,6}(?:and |lng|lon|long|"
     r"longitude|经度|纬度|东经|西经|北纬|南纬|e\b|w\b)?[\s\"',:：=是为a-z]{0,12}"
 )
-_PAIR = re.compile(rf"(?<![\d.])(?P<a>{_DEGREES}){_JOIN}(?P<b>{_DEGREES})(?![\d.]*\d)", re.I)
-_WORDS = re.compile(
+_PAIR = lazy(rf"(?<![\d.])(?P<a>{_DEGREES}){_JOIN}(?P<b>{_DEGREES})(?![\d.]*\d)", re.I)
+_WORDS = lazy(
     r"坐标|经度|纬度|北纬|南纬|东经|西经|经纬|定位|gps|location|coord|latitude|longitude|(?<![a-z])lat|"
     r"(?<![a-z])l(?:o?ng|on)(?![a-z])|geo[:j ]|maps?[/.]|map\.|/@|\bhome\b|\bhouse\b|cabin|"
     r"\blives?\b|live at|\bmeet|"
@@ -31,21 +32,21 @@ _WORDS = re.compile(
     r"那里|那儿|送到|收货|"
     r"[ns] ?$"
 )
-_MEASURES = re.compile(
+_MEASURES = lazy(
     r"均值|平均|方差|误差|率|精度|召回|loss|损失|得分|score|系数|权重|向量|embedding|耗时|毫秒|"
     r"汇率|价|比例|学习率|"
     r"accuracy|precision|recall|f1|auc|rmse|mae|std|mean|圆周率|常数|ratio|reached|版本|指标|特征"
 )
-_HEMISPHERE = re.compile(
+_HEMISPHERE = lazy(
     r"(?<![A-Za-z0-9])(?:[NSns] ?\d{1,2}\.\d{4,}°?[ ,，、/]{0,3}[EWew] ?\d{1,3}\.\d{4,}|"
     r"\d{1,2}\.\d{4,}°? ?[NSns][ ,，、/]{0,3}\d{1,3}\.\d{4,}°? ?[EWew](?![A-Za-z])|"
     r"[EWew] ?\d{1,3}\.\d{4,}°?[ ,，、/]{0,3}[NSns] ?\d{1,2}\.\d{4,})"
 )
 _ARC = r"\d{1,3} ?[°度] ?\d{1,2} ?['分] ?\d{1,2}(?:\.\d{1,6})? ?(?:''|\"|秒)"
-_DMS = re.compile(
+_DMS = lazy(
     rf"{_ARC} ?[NSEW]?(?:[ ,，、和及]{{0,3}}(?:东经|西经|北纬|南纬|[NSEW])? ?{_ARC} ?[NSEW]?)?"
 )
-_DECIMAL_MINUTES = re.compile(
+_DECIMAL_MINUTES = lazy(
     r"[NS]? ?\d{1,2} ?° ?\d{1,2}\.\d{3,} ?'? ?[NS]?[ ,，]{0,3}(?:[EW]|东经|"
     r"西经)? ?\d{1,3} ?° ?\d{1,2}\.\d{3,}"
     r" ?'? ?[EW]?"
@@ -55,26 +56,26 @@ _LATITUDE = rf"(?:北纬|南纬|纬度|(?<![a-z])lat){_SET}"
 _LONGITUDE = rf"(?:东经|西经|经度|(?<![a-z])l(?:ong?|ng)){_SET}"
 _VALUE = r"-?\d{1,3}\.\d{3,15}"
 _NAMED = (
-    re.compile(rf"{_LATITUDE}(?P<a>{_VALUE})[^\n]{{1,24}}?{_LONGITUDE}(?P<b>{_VALUE})", re.I),
-    re.compile(rf"{_LONGITUDE}(?P<a>{_VALUE})[^\n]{{1,24}}?{_LATITUDE}(?P<b>{_VALUE})", re.I),
-    re.compile(rf"[\"']x[\"'] ?: ?(?P<a>{_DEGREES}), ?[\"']y[\"'] ?: ?(?P<b>{_DEGREES})", re.I),
-    re.compile(r"!3d(?P<a>-?\d{1,2}\.\d{3,15})!4d(?P<b>-?\d{1,3}\.\d{3,15})"),
+    lazy(rf"{_LATITUDE}(?P<a>{_VALUE})[^\n]{{1,24}}?{_LONGITUDE}(?P<b>{_VALUE})", re.I),
+    lazy(rf"{_LONGITUDE}(?P<a>{_VALUE})[^\n]{{1,24}}?{_LATITUDE}(?P<b>{_VALUE})", re.I),
+    lazy(rf"[\"']x[\"'] ?: ?(?P<a>{_DEGREES}), ?[\"']y[\"'] ?: ?(?P<b>{_DEGREES})", re.I),
+    lazy(r"!3d(?P<a>-?\d{1,2}\.\d{3,15})!4d(?P<b>-?\d{1,3}\.\d{3,15})"),
 )
 _HAN = r"[\d零〇一二三四五六七八九十百两]"
-_SPOKEN = re.compile(
+_SPOKEN = lazy(
     rf"(?:东经|西经|北纬|南纬|经度|纬度)[是为:约]{{0,2}} ?{_HAN}{{1,6}}(?:度)?"
     rf"(?:点{_HAN}{{4,12}}度?|度{_HAN}{{1,4}}分{_HAN}{{1,4}}(?:点{_HAN}{{1,4}})?秒)"
     rf"(?:[,，、 和]{{0,2}}(?:东经|西经|北纬|南纬|经度|纬度)[是为:约]{{0,2}} ?{_HAN}{{1,6}}度?"
     rf"(?:点{_HAN}{{4,12}}度?|度{_HAN}{{1,4}}分{_HAN}{{1,4}}秒))?"
 )
-_PLUS_CODE = re.compile(
+_PLUS_CODE = lazy(
     r"(?<![A-Za-z0-9])[23456789CFGHJMPQRVWX]{8}\+[23456789CFGHJMPQRVWX]{2,3}(?![A-Za-z0-9])"
 )
-_THREE_WORDS = re.compile(
+_THREE_WORDS = lazy(
     r"(?<![/:\w])///[a-z]{3,20}\.[a-z]{3,20}\.[a-z]{3,20}(?![\w.])|"
     r"(?:what3words\.com|w3w\.co)/[a-z]{3,20}\.[a-z]{3,20}\.[a-z]{3,20}"
 )
-_GEOHASH = re.compile(
+_GEOHASH = lazy(
     r"(?:geohash|mgrs|utm)[^\n!-~]{0,6}(?: is|:|=)? ?[\"']?(?P<code>(?=[A-Za-z]*\d)[0-9b-hjkmnp-z]{7,12}|"
     r"\d{1,2}[A-Z]{3}(?: ?\d{3,5}){2}|\d{1,2}[A-Z] \d{6} \d{7})(?![A-Za-z0-9])"
 )
@@ -103,7 +104,7 @@ def find_places(folded: Folded) -> Iterator[Span]:
             yield Span("exact_location", *match.span("code"))
 
 
-def _plain(pattern: re.Pattern[str], text: str) -> Iterator[Span]:
+def _plain(pattern: Pattern, text: str) -> Iterator[Span]:
     for match in pattern.finditer(text):
         yield Span("exact_location", match.start(), match.end())
 

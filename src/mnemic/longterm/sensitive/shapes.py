@@ -10,17 +10,19 @@ import math
 import re
 from collections import Counter
 
-_CODE_VALUE = re.compile(
+from mnemic.longterm.sensitive.lazy import lazy
+
+_CODE_VALUE = lazy(
     r"^(?:os\.|process\.|env[.\[(]|getenv|config[.\[(]|settings?[.\[]|self\.|this\.|req(?:uest)?\.|"
     r"args\.|ctx\.|secrets\.|vault[:.]|data\.|user\.|form\.|new |await |str\(|f[\"'])",
     re.I,
 )
-_SYNTAX = re.compile(
+_SYNTAX = lazy(
     r"^[$%@&][\w{(]|\$\{|\{\{|\{[A-Za-z_]|%\(|%[sd]\b|[<\[{(]\s?[^<>]{0,60}[>\]})]$|^<|\*{3,}|•{2,}|"
     r"·{3,}|\.{3,}|…|_{4,}|\?{3,}|^#+$"
 )
-_REPEATED = re.compile(r"(.)\1{4,}|[xX]{4,}|0{8,}", re.I)
-_SEQUENCE = re.compile(r"12345678|23456789|87654321|abcdefgh", re.I)
+_REPEATED = lazy(r"(.)\1{4,}|[xX]{4,}|0{8,}", re.I)
+_SEQUENCE = lazy(r"12345678|23456789|87654321|abcdefgh", re.I)
 _FILLER_WORDS = """
 a an the my your our his her their this that some any new old is in on to of for here there add insert
 enter put replace change changeme me with value values goes go string text key keys secret secrets token
@@ -39,7 +41,7 @@ local localhost url path file development staging valid invalid correct wrong ex
 temp initial actual real own hardcoded minimum maximum
 """
 _FILLER = frozenset(_FILLER_WORDS.split())
-_PARTS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
+_PARTS = lazy(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|\d+")
 _LEET = str.maketrans("@0$3", "aose")
 
 

@@ -6,18 +6,18 @@ Shapes follow the vendors' own documentation. Values that are plainly masked or 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from mnemic.longterm.sensitive.fold import Folded, Span
+from mnemic.longterm.sensitive.lazy import Pattern, lazy
 from mnemic.longterm.sensitive.shapes import entropy, is_blank_form
 
 _B = r"(?<![A-Za-z0-9])"
 _E = r"(?![A-Za-z0-9_-])"
 
 
-def _family(hints: str, category: str, form: str) -> tuple[tuple[str, ...], str, re.Pattern[str]]:
-    return tuple(hints.split()), category, re.compile(form)
+def _family(hints: str, category: str, form: str) -> tuple[tuple[str, ...], str, Pattern]:
+    return tuple(hints.split()), category, lazy(form)
 
 
 _FAMILIES = (

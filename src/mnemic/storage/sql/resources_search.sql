@@ -3,8 +3,8 @@
 
 -- name: turns
 -- Three lists are candidates: by meaning, by words, and by both with speaker, day and kind of sentence; and the
--- two turns on each side of a candidate. In a scope of more than %(exact)s chunks, only that many nearest by
--- window, as many by words, and those of a named day or speaker are looked at.
+-- two turns on each side of a candidate. In a scope of more than "exact" chunks only a pool is looked at: the
+-- nearest by window, the best by words, the latest of a named day or speaker.
 -- Nothing is joined by id: these sets are small to the planner whatever they hold, and it would loop.
 with q as (
     select lexeme, tell, n
@@ -21,7 +21,8 @@ with q as (
             and chunk.ordinal > s.last_seq - %(in_mind)s))
 ), stats as materialized (
     select count(*) as documents, coalesce(avg(n_tokens), 1)::float8 as average_tokens,
-           min(day) as first_day, max(day) as last_day
+           min(day) as first_day, max(day) as last_day,
+           case when count(*) > %(exact)s then %(pool)s else %(exact)s end as most
     from readable
 ), speaker as materialized (
     select mac, array_position(%(speakers)s::bytea[], mac) as n
@@ -66,9 +67,9 @@ with q as (
          from readable
          where model_id = %(model_id)s
          order by embedding <=> %(embedding)s
-         limit %(exact)s)
+         limit (select most from stats))
         union all
-        (select scope_key, id, ns, tfs, amount from words order by amount desc, id limit %(exact)s)
+        (select scope_key, id, ns, tfs, amount from words order by amount desc, id limit (select most from stats))
         union all
         (select scope_key, id, null, null, null
          from readable r
@@ -76,7 +77,7 @@ with q as (
            and (r.speaker_mac in (select mac from speaker)
                 or exists (select from span s where r.day between s.first and s.last))
          order by r.occurred_at desc
-         limit %(exact)s)
+         limit (select most from stats))
     ) as found
     group by scope_key, id
 ), seen as materialized (

@@ -1,0 +1,276 @@
+"""Is an answer that would lose or retire a fact open to doubt?
+
+Each rule looks at one way in which two texts that share their words stay true side by side: people who
+have changed places, a narrower statement, another occasion, another side of one's work. A kept duplicate
+costs less than a lost fact, so that one doubt is enough.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from mnemic.longterm.judge.cases import Case
+from mnemic.longterm.judge.labels import Judgement, different
+from mnemic.longterm.judge.lexicon import lexicon
+from mnemic.longterm.judge.reading import Reading
+from mnemic.longterm.judge.roles import swapped
+from mnemic.longterm.judge.tokens import Token
+from mnemic.longterm.judge.workplaces import sides_of_work
+
+__all__ = ["doubted"]
+
+_DAYS = frozenset({"weekday", "date"})
+_MOMENTS = _DAYS | {"time"}
+_DAY_REASONS = frozenset({"weekday_changed", "date_changed", "time_changed"})
+_SIGNS = frozenset({"turned_round", "corrected", "kind_denied"})
+_WITHIN = frozenset({"part", "period", "season", "axis", "colour"})
+_SETTING = re.compile(
+    r"\b(?:in|on|at|when|while|after|before|during|with|for|if|about|unless|except)"
+    r" (?!general\b|fact\b|all\b|now\b|any\b)|时候|的时|之后|以后|之前|以前|[时里上中](?:我|[，,])"
+)
+# 以后 also means "from now on".
+_AFTER_HOUR = re.compile(r"[点天午晚上]半?[以之]?后")
+_ON_A_DATE = re.compile(
+    r"\bon ((?:jan|feb|mar|apr|may|june?|july?|aug|sep|oct|nov|dec)\w* \d+|\d+ (?:jan|feb|mar|apr|may|"
+    r"june?|july?|aug|sep|oct|nov|dec)\w*)"
+)
+_COMPARES = re.compile(r"\b(?:than|over|before|after|reports? to)\b|比|汇报")
+_BEGINS = re.compile(r"\b(?:start|begin|open)s?\b|上班|开始|开门")
+_STOPS = re.compile(r"\b(?:finish|end|stop|close)(?:es|s)?\b|下班|结束|关门")
+_NICKNAME = re.compile(r"\bcalls? me\b|叫我|英文名|小名|外号|绰号|\bnicknames?\b")
+_SEVERAL = re.compile(
+    r"^my (?:plant|pet|tree|flower|hobby|friend|toy|bird|fish) is\b|^我的(?:爱好|宠物|植物)是"
+)
+_DESCRIBES = re.compile(r"[^我你他她它们]的$")
+_DENIES = re.compile(r"\b(?:not|never|no)\b|n't\b|[不没别]")
+_STAYED = re.compile(r"住过|待过|呆过")
+_DESCRIBED = re.compile(r"^[Mm]y \w+ is an? (\w+)")
+_ONE_AT_A_TIME = re.compile(
+    r"\b(?:due|deadline|birthday|appointments? is|rent|payday|deploy\w*|release\w*|"
+    r"stand-?up|ship\w*|launch\w*|flight|exam|wedding|(?:is|are|was) (?:on|at|in|every|scheduled))\b"
+    r"|截止|生日|房租|例会|上线|发布|发版|部署|考试|婚礼|发薪|航班"
+)
+_EVENT = re.compile(
+    r"^(?:a |the |my )?(?:\w+ )?(?:meeting|lunch|dinner|breakfast|brunch|coffee|drinks|call|appointment|"
+    r"date|party) (?:with \w+ |at \w+ )?(?:on|at)?\b"
+)
+_HABIT = re.compile(
+    r"^(?:on |every )?\x00?[\w ]*?(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b[,:]? "
+)
+
+
+def doubted(case: Case, answer: Judgement) -> Judgement:
+    """Return the answer, or ``different`` when it would lose or retire a fact on doubtful grounds."""
+    if answer.label == "different":
+        return answer
+    found = (why for why, doubt in _DOUBTS if doubt(case, answer))
+    return next((different(why, sure=False) for why in found), answer)
+
+
+def _fresh(case: Case) -> bool:
+    """Whether the second text says itself that something is otherwise now."""
+    return case.changed or "now" in case.second.flags
+
+
+def _people_swapped(case: Case, answer: Judgement) -> bool:
+    told = case.changed or ("now" in case.second.flags and bool(case.diff.left_second))
+    compared = answer.why == "order_turned" and _COMPARES.search(case.second.text.lower())
+    if compared or told or not all(map(_is_one_clause, _both(case))):
+        return False
+    one, two = case.first, case.second
+    linked = "states" in one.flags & two.flags
+    return swapped(one.cast, two.cast, (one.text, two.text), linked)
+
+
+def _other_side_of_work(case: Case, answer: Judgement) -> bool:
+    travels = case.slot is not None and "way_to_work" in case.slot
+    if travels or not _works(case.first) or not _works(case.second):
+        return False
+    one, two = sides_of_work(case.first), sides_of_work(case.second)
+    if "away" in one | two:
+        return False
+    if answer.why in ("slot_changed", "value_changed") or answer.why in _DAY_REASONS:
+        return not one & two and bool(one or two)
+    return bool(one and two) and not one & two
+
+
+def _works(reading: Reading) -> bool:
+    return bool(reading.keys & {"work", "employed"}) or any(
+        token.section == "job" for token in reading.tokens
+    )
+
+
+def _start_and_end(case: Case, answer: Judgement) -> bool:
+    one, two = case.first.text.lower(), case.second.text.lower()
+    turned = _BEGINS.search(one) and _STOPS.search(two)
+    turned = turned or (_STOPS.search(one) and _BEGINS.search(two))
+    timed = all(any(m.kind == "time" for m in r.marks) for r in (case.first, case.second))
+    return bool(turned) and timed
+
+
+def _other_stay(case: Case, answer: Judgement) -> bool:
+    """Two homes of the past; a home and the floor it is on."""
+    if "live" not in case.first.keys & case.second.keys or answer.why != "slot_changed":
+        return False
+    past = all("was" in r.flags or _STAYED.search(r.text) for r in _both(case))
+    floors = ["floor" in reading.keys for reading in (case.first, case.second)]
+    return past or (floors[0] != floors[1] and not case.changed)
+
+
+def _nickname(case: Case, answer: Judgement) -> bool:
+    one, two = (bool(_NICKNAME.search(r.text.lower())) for r in (case.first, case.second))
+    return one != two and answer.label == "newer" and not case.changed
+
+
+def _several(case: Case, answer: Judgement) -> bool:
+    if answer.why != "value_changed" or _fresh(case):
+        return False
+    found = [_DESCRIBED.search(reading.text) for reading in _both(case)]
+    described = found[0] and found[1] and found[0][1].islower() != found[1][1].islower()
+    return bool(described) or all(_SEVERAL.search(r.text.lower()) for r in _both(case))
+
+
+def _narrower(case: Case, answer: Judgement) -> bool:
+    """No coffee after four; no big dogs: the general statement stays."""
+    if answer.why not in _SIGNS or (_fresh(case) and not _AFTER_HOUR.search(case.second.text)):
+        return False
+    if case.second.flags & {"done", "perfect"} or not _is_one_clause(case.second):
+        return False
+    diff = case.diff
+    extra = (
+        any(m.kind in _MOMENTS for m in side) for side in (diff.extra_first, diff.extra_second)
+    )
+    if any(extra) or any(pair[0].kind in _MOMENTS for pair in diff.clashes):
+        return True
+    return _limited(case) or _other_setting(case)
+
+
+def _limited(case: Case) -> bool:
+    """Whether only one of the texts speaks of a kind of the thing, or of a circumstance."""
+    sides = (case.diff.left_first, case.diff.left_second)
+    one, two = (any(_limits(t, case) for t in side) for side in sides)
+    if one != two and not (sides[0] and sides[1]):
+        return True
+    settings = [bool(_SETTING.search(r.text.lower())) for r in _both(case)]
+    kinds = [_names_kind(case.first, case.second), _names_kind(case.second, case.first)]
+    return settings[0] != settings[1] or kinds[0] != kinds[1]
+
+
+def _names_kind(reading: Reading, other: Reading) -> bool:
+    """Whether a word of its own stands before a noun that both share: iced tea."""
+    lists = lexicon()
+    described = any(
+        t.key in other.keys and _DESCRIBES.search(reading.text[: t.start]) for t in reading.tokens
+    )
+    return described or any(
+        after.start == token.start + len(token.text) + 1
+        and token.key not in other.keys
+        and after.key in other.keys
+        and not (lists.tagged(token.key, "verb") or lists.tagged(after.key, "verb"))
+        for token, after in zip(reading.tokens, reading.tokens[1:], strict=False)
+    )
+
+
+def _limits(token: Token, case: Case) -> bool:
+    return token.section in _WITHIN and token.sign > 0 and token.key not in case.diff.flipped
+
+
+def _other_setting(case: Case) -> bool:
+    """Whether each text names a circumstance, and something the other does not mention."""
+    if not case.left:
+        return False
+    settings = all(_SETTING.search(r.text.lower()) for r in (case.first, case.second))
+    return settings or _other_object(case)
+
+
+def _other_object(case: Case) -> bool:
+    """Whether one verb is said of one thing and denied of another."""
+    lists = lexicon()
+    verbs = {t.key for t in case.diff.shared if lists.tagged(t.key, "verb")} | {"allergic"}
+    one, two = case.diff.left_first, case.diff.left_second
+    lone = len(one) == len(two) == 1 and "axis" not in (one[0].section, two[0].section)
+    return lone and bool(verbs & case.diff.flipped)
+
+
+def _other_occasion(case: Case, answer: Judgement) -> bool:
+    """What was done, or what somebody does, on another day."""
+    days = answer.why in _DAY_REASONS and any(p[0].kind in _DAYS for p in case.diff.clashes)
+    if not days or _fresh(case):
+        return False
+    texts = [reading.text.lower() for reading in (case.first, case.second)]
+    if any("name day" in text for text in texts):
+        return True
+    if all(r.flags & {"done", "was", "perfect"} and ("me", "acts") in r.cast for r in _both(case)):
+        return True
+    if any(_ONE_AT_A_TIME.search(text) for text in texts):
+        return False
+    acts = all(_somebody_acts(reading) for reading in _both(case))
+    return acts or all(_EVENT.search(text) or _HABIT.search(text) for text in texts)
+
+
+def _on_another_date(case: Case, answer: Judgement) -> bool:
+    """Whether each text gives the value of its own day: weight on May 1, weight on June 1."""
+    days = [_ON_A_DATE.findall(reading.text.lower()) for reading in _both(case)]
+    measured = answer.why.endswith("_changed") and answer.why not in _DAY_REASONS
+    return measured and all(days) and days[0] != days[1] and not _fresh(case)
+
+
+def _is_one_clause(reading: Reading) -> bool:
+    return len({reading.clause(token.start) for token in reading.tokens}) <= 1
+
+
+def _both(case: Case) -> tuple[Reading, Reading]:
+    return case.first, case.second
+
+
+def _somebody_acts(reading: Reading) -> bool:
+    return bool(re.search(r"\bI\b|我(?![们的])", reading.text))
+
+
+def _made_part(case: Case, answer: Judgement) -> bool:
+    """Running and running shoes: a word that now only tells of which kind another thing is."""
+    if answer.why not in ("part_of", "restated_with_more"):
+        return False
+    pairs = (
+        (case.first, case.diff.left_first, case.second),
+        (case.second, case.diff.left_second, case.first),
+    )
+    return any(_heads_noun(left, more, less) for more, left, less in pairs)
+
+
+def _part_denied(case: Case, answer: Judgement) -> bool:
+    """Whether what one text says beyond the other is a denial of a part: no cold milk."""
+    if answer.why not in ("part_of", "restated_with_more") or _fresh(case):
+        return False
+    one, two = (bool(_DENIES.search(reading.text.lower())) for reading in _both(case))
+    return one != two
+
+
+def _heads_noun(left: tuple[Token, ...], more: Reading, less: Reading) -> bool:
+    acts = [t for t in more.tokens if t.text.endswith("ing")]
+    others = [t for t in left if not t.role and t.text.isascii() and _is_thing(t)]
+    return any(
+        other.start == act.start + len(act.text) + 1 and act.key in less.keys
+        for act in acts
+        for other in others
+    )
+
+
+def _is_thing(token: Token) -> bool:
+    return token.text == "shorts" or token.section not in _WITHIN
+
+
+_DOUBTS: tuple[tuple[str, Callable[[Case, Judgement], bool]], ...] = (
+    ("roles_swapped", _people_swapped),
+    ("other_side_of_work", _other_side_of_work),
+    ("start_and_end", _start_and_end),
+    ("other_stay", _other_stay),
+    ("nickname", _nickname),
+    ("adds_up", _several),
+    ("narrower", _narrower),
+    ("other_occasion", _other_occasion),
+    ("other_time", _on_another_date),
+    ("narrower", _part_denied),
+    ("other_thing", _made_part),
+)
