@@ -8,9 +8,8 @@ import random
 import signal
 from pathlib import Path
 
-from stub_embedder import StubEmbedder
-
 from mnemic import Actor, MemoryService
+from stub_embedder import StubEmbedder
 
 
 async def test_cancelled_callers_give_their_connections_back(stub_memory: MemoryService) -> None:

@@ -34,7 +34,7 @@ my password is my dog's name, Bruno
 the password is my daughter's name, emma
 My password hint is the dog's name, Bruno
 username: kim password: sunflower
-username kim, password banana
+username kim, password: banana
 user: pi / password: raspberry
 account: deploy, pw: butterfly
 账号 admin 密码 admin
@@ -96,6 +96,9 @@ const password = 'secret';
 Das Passwort ist abgelaufen
 le mot de passe est incorrect
 the user and pass fields are swapped
+it fails if the password is incorrect'
+Simulate user lookup and password validation
+The default admin password is `admin`.
 sign in with Apple as admin with Google
 log in as guest with read access
 ssh me@host with the key

@@ -63,7 +63,8 @@ def main() -> None:
     except OSError as error:
         if error.errno not in _FULL or error.filename is not None:
             raise
-        Output(as_json=False).error(unwritable(error))
+        told = unwritable(error)  # first: to make an Output flushes stdout
+        Output(as_json=False).error(told)
         sys.exit(REFUSED)
 
 

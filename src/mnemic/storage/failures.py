@@ -66,11 +66,19 @@ def translate(error: psycopg.Error) -> MnemicError:
         return StorageUnavailable(
             "read_only", "The database takes no writes now; connect to the primary."
         )
+    return _away(error) or _unexpected(error)
+
+
+def _away(error: psycopg.Error) -> StorageUnavailable | None:
     if isinstance(error, _AWAY) or (
         isinstance(error, psycopg.OperationalError)
         and (error.sqlstate is None or error.diag.severity == "FATAL")  # a pooler's, of any class
     ):
         return StorageUnavailable("database_unreachable", NO_ANSWER)
+    return None
+
+
+def _unexpected(error: psycopg.Error) -> StorageError:
     if isinstance(error, _NOT_PREPARED):
         return StorageError(
             "database_error",

@@ -122,7 +122,7 @@ _TOPIC = lazy(
     r"\bif\b|prevent|avoid|risk of|article|research|study|novel|character|movie|dataset|model|"
     r"fundrais|charity|awareness|\bnot\b|n't\b|\bno\b|ruled out|negative for|worried|afraid|fear|wonder|"
     r"whether|might|could|people (?:with|who)|patients (?:with|who)|those with|someone with|"
-    r"anyone|bug|code|statistics|papers\b|"
+    r"anyone|bug|code|"
     r"software|system|network|\btarget\b|educator|\bapp\b"
 )
 

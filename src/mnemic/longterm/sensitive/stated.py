@@ -48,7 +48,8 @@ _ABOUT_ENDING = lazy(
     r"letters?|words?|n't|field|input|string|text|value|hash|type)$"
 )
 _CODED = lazy(r"[(){}\[\]<>$%@=|\\]|//|::|->|\w\.\w|_|^--|^\W|[a-z][A-Z]")
-_TRUE_WORDS = frozenset({"letmein", "qwerty", "welcome", "iloveyou", "opensesame", "admin", "root"})
+_CHOSEN = frozenset({"letmein", "qwerty", "welcome", "iloveyou", "opensesame"})
+_FACTORY = frozenset({"admin", "root", "guest", "user"})
 _NAME = (
     r"(?:passw[o0]rds?|passwd|pass ?phrase|passcode|passwort|kennwort|wachtwoord|contrase[ñn]a|senha|"
     r"mot de passe|пароль|hasło)"
@@ -145,7 +146,9 @@ def _named(text: str) -> Iterator[Span]:
         if _is_value(match):
             yield _span(match)
     for match in _ACCOUNT.finditer(text):
-        if _is_value(match) and match["who"].lower() not in ("name", "and", "is"):
+        if _is_value(match) and re.search(
+            r"\d|[:=]|\bis\b", match[0][match.end("who") - match.start() :]
+        ):
             yield _span(match)
     for match in _OWN_NAME.finditer(text):
         yield _span(match)
@@ -155,7 +158,7 @@ def _chinese(text: str) -> Iterator[Span]:
     if "密" in text or "口令" in text:
         for pattern in (_ZH_ACCOUNT, _ZH_AGAIN):
             for match in pattern.finditer(text):
-                if _is_value(match):
+                if _is_value(match) or match["value"].lower() in _FACTORY:
                     yield _span(match)
     if "左" in text and "右" in text:
         yield from _spans(_ZH_DIAL, text)
@@ -169,11 +172,11 @@ def _spans(pattern: Pattern, text: str) -> Iterator[Span]:
 
 def _is_value(match: re.Match[str]) -> bool:
     """Tell a chosen word from a placeholder, a piece of code and a remark about the password."""
-    value = _value(match).rstrip(".,;:!?")
+    value = _value(match).rstrip(".,;:!?'")
     word = value.lower()
     if len(value) < 3 or is_blank_form(value) or _is_coded(value):
         return False
-    if word in _TRUE_WORDS:
+    if word in _CHOSEN:
         return True
     if word in _ABOUT or is_filler(value):
         return _written_out(value + match.string[match.end() : match.end() + 1])
