@@ -28,7 +28,12 @@ ASKED = {
     "corpus": [{"id": "1", "text": "I like tea", "session": None, "time": None}],
     "queries": [{"query": "What do I like?", "evidence_ids": ["1"]}],
 }
-GOOD = {"judge": PAIR, "sensitive": TEXT, "extract": TALK, "retrieval": ASKED}
+GOOD: dict[str, dict[str, Any]] = {
+    "judge": PAIR,
+    "sensitive": TEXT,
+    "extract": TALK,
+    "retrieval": ASKED,
+}
 BAD: list[tuple[Any, Any]] = [
     (PAIR, None),
     (PAIR, []),
@@ -101,7 +106,7 @@ def test_a_message_never_repeats_a_row(tmp_path: Path) -> None:
 def test_a_row_is_refused_or_can_be_scored(
     kind: str, changes: st.DataObject, tmp_path: Path
 ) -> None:
-    row: dict[str, Any] = dict(GOOD[kind])
+    row: dict[str, Any] = {**GOOD[kind]}
     others = [*row, "lang", "why", "type", "kind", "category", "spans"]
     for name in changes.draw(st.lists(st.sampled_from(others), max_size=3)):
         row[name] = changes.draw(JSON)

@@ -179,3 +179,78 @@ def test_any_text_has_at_most_six_keys(text: str) -> None:
     found = slots(text)
     assert len(found) <= 6
     assert all("/" in key for key in found)
+
+
+QUESTIONS = """
+Where do I live? | I live in Leipzig near the zoo
+where do i live | 我搬到苏州了
+Who is my manager? | My boss is called Henrike
+Who's my boss? | I report to Priya
+What is my name? | 我叫陈晨
+what phone do I have | My phone is a Pixel 8
+What car do I have? | I drive a Tesla
+What company do I work for? | I work at Northwind
+What do I do for a living? | I'm a nurse
+How old am I? | I'm 34 years old
+When is my birthday? | My birthday is 5 May
+When do I get up? | I get up at seven
+What is my cat called? | My cat is called Milo
+What port does Heron run on? | Heron's port is 8080
+What's my favourite colour? | 我最喜欢的颜色是紫色
+What language should you answer in? | Please reply in English
+Where does my mother live? | My mother lives in Rome
+我住哪儿 | I live in Berlin
+我老板是谁 | My manager is Priya
+我叫什么名字 | My name is Rowan
+我在哪家公司工作 | 我在晨星科技上班
+我开什么车？ | I drive a Tesla
+我几点起床 | 我每天早上六点起床
+我最喜欢什么颜色 | My favourite colour is green
+Heron 的端口是多少？ | Heron runs on port 8080
+""".strip().splitlines()
+
+
+@pytest.mark.parametrize("pair", QUESTIONS)
+def test_a_question_has_the_key_of_its_answer(pair: str) -> None:
+    question, answer = pair.split(" | ")
+    assert slots(question) & slots(answer)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I work remotely on Fridays",
+        "I work best in the morning",
+        "I work part-time",
+        "I work night shifts",
+        "I work in Bonn",
+        "I start work at 9",
+        "I finish work at 5",
+        "I lived in Rome for two years",
+        "我在深圳工作",
+        "我在家工作",
+    ],
+)
+def test_how_when_and_where_one_works_names_no_employer(text: str) -> None:
+    assert not slots(text) & {"user/employer", "user/residence"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "How do I live with regret?",
+        "How does a car work?",
+        "How do I sleep better?",
+        "What is the best car?",
+        "What time is it?",
+        "How much does a flight cost?",
+        "Where do you live?",
+        "How old is the universe?",
+        "What should I study?",
+        "What do I think of my manager?",
+        "Where does Tom work?",
+        "怎么在家工作更高效？",
+    ],
+)
+def test_a_question_that_is_not_about_a_fact_of_ones_life_has_no_key(text: str) -> None:
+    assert slots(text) == frozenset()

@@ -8,18 +8,46 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["ASKED_WORDS", "asks", "asks_age", "asks_job", "asks_when"]
+__all__ = [
+    "ASKED_WORDS",
+    "asks",
+    "asks_about_somebody",
+    "asks_age",
+    "asks_home",
+    "asks_job",
+    "asks_when",
+    "asks_who",
+    "asks_workplace",
+]
 
 # Words that stand where the answer would.
 ASKED_WORDS = frozenset(
     {"什么", "哪", "哪个", "哪种", "哪天", "哪里", "哪儿", "啥", "谁", "多少", "几", "几点", "几号"}
-    | {"什么时候", "何时", "what", "which", "who"}
+    | {"什么时候", "何时", "what", "which", "who", "why", "how"}
 )
 _ASKS = re.compile(
     r"^\W*(?:(?:and|so|hey|do you (?:know|remember)|tell me|remind me|can you tell me)[, ]+)*"
-    r"(?:what|where|who|whom|whose|which|when|how)\b|[?？]\s*$|什么|哪|谁|几[点号岁]|多少|多[大高重]|啥",
+    r"(?:what|where|who|whom|whose|which|when|how)\b|什么|哪|谁|几[点号岁]|多少|多[大高重]|啥",
     re.IGNORECASE,
 )
+# How to do a thing, and what would be best, is no question about a fact of somebody's life.
+_ADVICE = re.compile(
+    r"^\W*how (?:do|does|can|could|should|would|to)\b"
+    r"(?! (?:i|we) (?:commute|get to work))|\b(?:should|could|best|better|recommend)\b"
+    r"|怎么|如何|应该|最好|推荐",
+    re.IGNORECASE,
+)
+_SELF = re.compile(r"\b(?:i|my|me|we|our)\b|我|咱", re.IGNORECASE)
+_REPLIES = re.compile(r"\b(?:answer|reply|respond)|回答|回复", re.IGNORECASE)
+_HOME = re.compile(
+    r"\bwhere\b|\b(?:what|which) (?:city|town|country|place|address|street)\b|哪|什么(?:地方|城市)",
+    re.IGNORECASE,
+)
+_WORKPLACE = re.compile(
+    r"\bwhere\b|\b(?:what|which) (?:company|firm|employer)\b|\bwork for\b|employer|哪|什么(?:公司|单位)",
+    re.IGNORECASE,
+)
+_WHO = re.compile(r"\b(?:who|who's|whose|names?|called)\b|谁|叫", re.IGNORECASE)
 _JOB = re.compile(
     r"what do(?:es)? (?:i|my \w+|he|she) do\b|what(?:'s| is) my (?:job|occupation|profession)|"
     r"(?:什么|啥)(?:工作|职业)|职业是",
@@ -35,6 +63,28 @@ _WHEN = re.compile(
 def asks(text: str) -> bool:
     """Whether a text asks for a value instead of giving one."""
     return bool(_ASKS.search(text))
+
+
+def asks_about_somebody(text: str, own: bool) -> bool:
+    """Whether a question is after a fact of somebody's life; ``own`` tells that it names nobody else."""
+    if _ADVICE.search(text):
+        return bool(_REPLIES.search(text))
+    return not own or bool(_SELF.search(text) or _REPLIES.search(text))
+
+
+def asks_home(text: str) -> bool:
+    """Whether a text asks for a place to live."""
+    return asks(text) and bool(_HOME.search(text))
+
+
+def asks_workplace(text: str) -> bool:
+    """Whether a text asks for whom somebody works."""
+    return asks(text) and bool(_WORKPLACE.search(text))
+
+
+def asks_who(text: str) -> bool:
+    """Whether a text asks for a person or a name."""
+    return asks(text) and bool(_WHO.search(text))
 
 
 def asks_job(text: str) -> bool:

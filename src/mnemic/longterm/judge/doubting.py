@@ -42,8 +42,12 @@ _NICKNAME = re.compile(r"\bcalls? me\b|叫我|英文名|小名|外号|绰号|\bn
 _SEVERAL = re.compile(
     r"^my (?:plant|pet|tree|flower|hobby|friend|toy|bird|fish) is\b|^我的(?:爱好|宠物|植物)是"
 )
+_HAPPENED = re.compile(
+    r"\b(?:[a-z]{2,}ed|was|were|went|met|came|saw|had|ate|did|got|took|gave|ran|flew|drove|left|spoke)\b"
+)
+_STANDS = re.compile(r"\b(?:is|are|be|will|has|have|need)\b")
 _DESCRIBES = re.compile(r"[^我你他她它们]的$")
-_DENIES = re.compile(r"\b(?:not|never|no)\b|n't\b|[不没别]")
+_DENIES = re.compile(r"(?:\b(?:not|never|no longer)|n't) $|[不没别]$")
 _STAYED = re.compile(r"住过|待过|呆过")
 _DESCRIBED = re.compile(r"^[Mm]y \w+ is an? (\w+)")
 _ONE_AT_A_TIME = re.compile(
@@ -52,8 +56,9 @@ _ONE_AT_A_TIME = re.compile(
     r"|截止|生日|房租|例会|上线|发布|发版|部署|考试|婚礼|发薪|航班"
 )
 _EVENT = re.compile(
-    r"^(?:a |the |my )?(?:\w+ )?(?:meeting|lunch|dinner|breakfast|brunch|coffee|drinks|call|appointment|"
-    r"date|party) (?:with \w+ |at \w+ )?(?:on|at)?\b"
+    r"^(?:a |the |my )?(?:\w+ )?(?:meeting|lunch|dinner|interview|breakfast|brunch|coffee|"
+    r"drinks|call|appointment|date|party) (?:with \w+ |at \w+ )?(?:on|at)?\b"
+    r"|[和跟与].{1,6}(?:吃饭|见面|约会|聚餐|聚会|喝咖啡|喝酒|喝茶|打球|逛街|看电影)"
 )
 _HABIT = re.compile(
     r"^(?:on |every )?\x00?[\w ]*?(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b[,:]? "
@@ -74,7 +79,7 @@ def _fresh(case: Case) -> bool:
 
 
 def _people_swapped(case: Case, answer: Judgement) -> bool:
-    told = case.changed or ("now" in case.second.flags and bool(case.diff.left_second))
+    told = _fresh(case) and bool(case.diff.left_second)
     compared = answer.why == "order_turned" and _COMPARES.search(case.second.text.lower())
     if compared or told or not all(map(_is_one_clause, _both(case))):
         return False
@@ -90,7 +95,9 @@ def _other_side_of_work(case: Case, answer: Judgement) -> bool:
     one, two = sides_of_work(case.first), sides_of_work(case.second)
     if "away" in one | two:
         return False
-    if answer.why in ("slot_changed", "value_changed") or answer.why in _DAY_REASONS:
+    if answer.why in ("slot_changed", "value_changed"):
+        return not one & two and (bool(one or two) or not _fresh(case))
+    if answer.why in _DAY_REASONS:
         return not one & two and bool(one or two)
     return bool(one and two) and not one & two
 
@@ -149,6 +156,9 @@ def _narrower(case: Case, answer: Judgement) -> bool:
 def _limited(case: Case) -> bool:
     """Whether only one of the texts speaks of a kind of the thing, or of a circumstance."""
     sides = (case.diff.left_first, case.diff.left_second)
+    hours = [any(t.section in ("part", "season") for t in side) for side in sides]
+    if hours[0] != hours[1]:
+        return True
     one, two = (any(_limits(t, case) for t in side) for side in sides)
     if one != two and not (sides[0] and sides[1]):
         return True
@@ -201,7 +211,7 @@ def _other_occasion(case: Case, answer: Judgement) -> bool:
     texts = [reading.text.lower() for reading in (case.first, case.second)]
     if any("name day" in text for text in texts):
         return True
-    if all(r.flags & {"done", "was", "perfect"} and ("me", "acts") in r.cast for r in _both(case)):
+    if all(_is_past(reading) for reading in _both(case)):
         return True
     if any(_ONE_AT_A_TIME.search(text) for text in texts):
         return False
@@ -224,6 +234,12 @@ def _both(case: Case) -> tuple[Reading, Reading]:
     return case.first, case.second
 
 
+def _is_past(reading: Reading) -> bool:
+    """Whether what a text tells has happened, so that no other day can take its place."""
+    happened = _HAPPENED.search(reading.text.lower()) and not _STANDS.search(reading.text.lower())
+    return bool(happened or reading.flags & {"done", "was", "perfect"})
+
+
 def _somebody_acts(reading: Reading) -> bool:
     return bool(re.search(r"\bI\b|我(?![们的])", reading.text))
 
@@ -243,22 +259,40 @@ def _part_denied(case: Case, answer: Judgement) -> bool:
     """Whether what one text says beyond the other is a denial of a part: no cold milk."""
     if answer.why not in ("part_of", "restated_with_more") or _fresh(case):
         return False
-    one, two = (bool(_DENIES.search(reading.text.lower())) for reading in _both(case))
-    return one != two
+    one, two = case.first, case.second
+    return _denies_act(one, two) != _denies_act(two, one)
+
+
+def _denies_act(reading: Reading, other: Reading) -> bool:
+    """Whether "not" stands right before a verb that both share."""
+    lists = lexicon()
+    low = reading.text.lower()
+    return any(
+        token.key in other.keys
+        and lists.tagged(token.key, "verb")
+        and _DENIES.search(low[: token.start])
+        for token in reading.tokens
+    )
 
 
 def _heads_noun(left: tuple[Token, ...], more: Reading, less: Reading) -> bool:
-    acts = [t for t in more.tokens if t.text.endswith("ing")]
+    lists = lexicon()
+    several = any(lists.tagged(token.key, "many") for token in more.tokens)
+    low = less.text.lower().rstrip(" .!")
+    lone = [
+        t
+        for t in more.tokens
+        if t.key in less.keys and (t.text.endswith("ing") or (several and low.endswith(t.text)))
+    ]
     others = [t for t in left if not t.role and t.text.isascii() and _is_thing(t)]
     return any(
-        other.start == act.start + len(act.text) + 1 and act.key in less.keys
-        for act in acts
-        for other in others
+        other.start == token.start + len(token.text) + 1 for token in lone for other in others
     )
 
 
 def _is_thing(token: Token) -> bool:
-    return token.text == "shorts" or token.section not in _WITHIN
+    verb = lexicon().tagged(token.key, "verb") and not token.text.endswith("s")
+    return token.text == "shorts" or not (verb or token.name or token.section in _WITHIN)
 
 
 _DOUBTS: tuple[tuple[str, Callable[[Case, Judgement], bool]], ...] = (

@@ -38,21 +38,24 @@ _OWNER = re.compile(r"\s?(?:'s\b|的)")
 def cast_of(words: list[Word], text: str) -> tuple[Part, ...]:
     """Return the people of a statement in their order as (who, case).
 
-    The case is ``acts`` or ``acted`` for the English pronouns and ``""`` otherwise; whoever only owns
-    something (Anna's keys) is left out.
+    The case is ``acts`` or ``acted`` for the English pronouns, ``owns`` for whoever only owns something
+    (Anna's keys), ``person`` or ``name``, and ``""`` for any other unlisted word.
     """
     cast: list[Part] = []
     for word in words:
-        if word.stop or _OWNER.match(text[word.start + len(word.text) :]):
-            continue
         low = word.text
+        owns = low.endswith("'s") or _OWNER.match(text[word.start + len(low) :])
+        if owns and word.entry is None:
+            cast.append((low.removesuffix("'s"), "owns"))
+        if word.stop or owns:
+            continue
         if low in _ACTING or low in _ACTED_ON:
             cast.append(("me", "acts" if low in _ACTING else "acted"))
         elif low in _SELF:
             cast.append(("me", ""))
         elif word.entry and word.entry.section == "person":
             cast += [(concept, "person") for concept, _ in word.entry.concepts]
-        elif word.entry is None and not low.endswith("'s"):
+        elif word.entry is None:
             cast.append((low, "name" if word.name or is_personal_name(low) else ""))
     return tuple(cast)
 
@@ -74,6 +77,9 @@ def swapped(
     joined = " ".join(texts).lower()
     if _MUTUAL.search(joined) or any(_BESIDE.search(text) for text in texts):
         return False
+    if _owners_swapped(first, second):
+        return True
+    first, second = (tuple(p for p in cast if p[1] != "owns") for cast in (first, second))
     one, two = dict(reversed(first)), dict(reversed(second))
     places = [{who: at for at, (who, _) in enumerate(cast)} for cast in (first, second)]
     passive = sum(bool(_TURNED.search(text.lower())) for text in texts) == 1
@@ -91,3 +97,10 @@ def swapped(
         if order != passive:
             return True
     return False
+
+
+def _owners_swapped(first: tuple[Part, ...], second: tuple[Part, ...]) -> bool:
+    """Whether Tom is Anna's boss in one text and Anna Tom's in the other."""
+    owners = [{who for who, case in cast if case == "owns"} for cast in (first, second)]
+    others = [{who for who, case in cast if case == "name"} for cast in (first, second)]
+    return bool(owners[0] & others[1] - owners[1]) and bool(owners[1] & others[0] - owners[0])

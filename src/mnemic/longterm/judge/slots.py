@@ -9,7 +9,17 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from mnemic.longterm.judge.asking import ASKED_WORDS, asks, asks_age, asks_job, asks_when
+from mnemic.longterm.judge.asking import (
+    ASKED_WORDS,
+    asks,
+    asks_about_somebody,
+    asks_age,
+    asks_home,
+    asks_job,
+    asks_when,
+    asks_who,
+    asks_workplace,
+)
 from mnemic.longterm.judge.lexicon import lexicon
 from mnemic.longterm.judge.reading import Reading, read
 from mnemic.longterm.judge.resources import word_set
@@ -97,6 +107,8 @@ def _of_people(reading: Reading) -> Iterator[str]:
     owner = "user" if reading.subject == ME else reading.subject.replace("/", " ")
     if reading.subject in _UNNAMED:
         return
+    if asks(reading.text) and not asks_about_somebody(reading.text, reading.subject == ME):
+        return
     for attribute in (*_states(reading), *_favourites(reading), *_role(reading)):
         holder = "user" if attribute in _ROLES else owner
         yield f"{holder}/{attribute}"
@@ -112,8 +124,9 @@ def _states(reading: Reading) -> Iterator[str]:
     aged = asks_age(reading.text) and not _named_thing(reading)
     if aged or any(mark.kind == "age" for mark in reading.marks):
         yield "age"
-    asked = asks(reading.text)
-    places = asked or any(t.section in _PLACES or t.key == "hometown" for t in reading.tokens)
+    places = asks_home(reading.text) or any(
+        t.section in _PLACES or t.key == "hometown" for t in reading.tokens
+    )
     software = any(t.section in _STACK for t in reading.tokens)
     if (
         "live" in keys
@@ -125,9 +138,9 @@ def _states(reading: Reading) -> Iterator[str]:
     jobs = [t for t in reading.tokens if t.section == "job"]
     workplace = any(t.section == "workplace" or _is_new(t) for t in reading.tokens)
     sides = sides_of_work(reading)
-    if "work" in keys and (sides & {"employer", "away"} or (asked and not jobs)):
+    if "work" in keys and (sides & {"employer", "away"} or asks_workplace(reading.text)):
         yield "employer"
-    if jobs or (asked and asks_job(reading.text)) or ("work" in keys and "end" in reading.flags):
+    if jobs or asks_job(reading.text) or ("work" in keys and "end" in reading.flags):
         yield "job"
     if jobs and workplace and "work" not in keys:
         yield "employer"
@@ -172,7 +185,7 @@ def _role(reading: Reading) -> Iterator[str]:
     """Return my manager in "my manager is Kim"."""
     named = [t for t in reading.tokens if not t.known and (t.name or not t.text.isascii())]
     others = [t for t in reading.tokens if t.known and t.section not in ("job", "me", "linking")]
-    given = named or asks(reading.text)
+    given = named or asks_who(reading.text)
     stated = reading.flags & {"states", "change"} or asks(reading.text)
     if reading.subject in _ROLES and given and not others and stated:
         yield reading.subject
@@ -206,7 +219,9 @@ def _of_things(reading: Reading, text: str) -> Iterator[str]:
     holder = subject or "user"
     asked = asks(reading.text)
     temporal = any(mark.kind in _TEMPORAL for mark in reading.marks) or asks_when(reading.text)
-    measured = asked or any(m.kind not in _TEMPORAL and not m.is_item for m in reading.marks)
+    measured = (asked and bool(subject)) or any(
+        m.kind not in _TEMPORAL and not m.is_item for m in reading.marks
+    )
     for token in reading.tokens:
         if token.key in _MEASURED and (measured or "change" in reading.flags):
             yield f"{holder}/{_MEASURED[token.key]}"
@@ -218,7 +233,7 @@ def _of_things(reading: Reading, text: str) -> Iterator[str]:
             yield f"{thing}/name"
     if _VERSIONED.search(text) and "version" not in reading.keys:
         yield f"{holder}/version"
-    if temporal and _is_dated(reading, subject):
+    if temporal and (subject or not asked) and _is_dated(reading, subject):
         yield f"{holder}/date"
 
 

@@ -44,7 +44,7 @@ next first last also still never always not being too very so really now just on
 """
 _ABOUT = frozenset(_ABOUT_WORDS.split())
 _ABOUT_ENDING = lazy(
-    r"(?:ed|ing|able|ible|ous|ive|ical|ional|less|ful|ness|wrong|bytes?|chars?|characters?|digits?|"
+    r"(?:ed|ing|able|ible|ous|ive|ical|ional|less|ful|some|ness|wrong|bytes?|chars?|characters?|digits?|"
     r"letters?|words?|n't|field|input|string|text|value|hash|type)$"
 )
 _CODED = lazy(r"[(){}\[\]<>$%@=|\\]|//|::|->|\w\.\w|_|^--|^\W|[a-z][A-Z]")
