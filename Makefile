@@ -17,7 +17,7 @@ demo: install
 	$(BIN)/mnemic demo
 
 test: install
-	$(BIN)/pytest -q -n 2 --dist loadfile -m 'not services'
+	$(BIN)/pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m 'not services'
 
 check: install format lint types imports sizes
 
