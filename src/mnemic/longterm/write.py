@@ -23,6 +23,7 @@ from mnemic.keys import KeyRing
 from mnemic.longterm.draft import Draft, checked, texts_of
 from mnemic.longterm.gate import Decision, Limits, Screened, screen
 from mnemic.longterm.judge import Judgement, judge, slots
+from mnemic.longterm.judge.reading import reading_once
 from mnemic.longterm.judge_model import ask_judge
 from mnemic.longterm.known import NO_OPINIONS, Known, Opinions, Place
 from mnemic.longterm.questions import question
@@ -160,7 +161,8 @@ class Writer:
             place = Place(tx, await self.keys.obtain(tx, actor), scope_key, items[0].model)
             await place.lock()
             await self.models.require(tx, actor, scope_key, place.model)
-            return [await self._place(place, actor, item, opinions) for item in items]
+            with reading_once():
+                return [await self._place(place, actor, item, opinions) for item in items]
 
     async def _place(self, place: Place, actor: Actor, item: Ready, opinions: Opinions) -> Verdict:
         text, pending, since = item.screened.text, item.screened.pending, item.draft.valid_from

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 from mnemic.longterm.judge import dates, quantities
@@ -61,11 +64,33 @@ class Reading:
         return mark.start > self.pivot
 
 
+_SO_FAR: ContextVar[dict[str, Reading] | None] = ContextVar("readings_so_far", default=None)
+
+
+@contextmanager
+def reading_once() -> Iterator[None]:
+    """Read each text once inside the block; nothing of it outlives the block."""
+    token = _SO_FAR.set({})
+    try:
+        yield
+    finally:
+        _SO_FAR.reset(token)
+
+
 def read(text: str) -> Reading:
     """Return the reading of a text; any text has one, an empty text an empty one.
 
-    Not cached on purpose: no copy of what a user wrote may outlive the call.
+    Cached only inside ``reading_once``: no copy of what a user wrote may outlive the call.
     """
+    so_far = _SO_FAR.get()
+    if so_far is None:
+        return _read(text)
+    if text not in so_far:
+        so_far[text] = _read(text)
+    return so_far[text]
+
+
+def _read(text: str) -> Reading:
     cased = with_digits(fold_cased(text))
     digits = cased.lower()
     marks = dates.scan(digits)
