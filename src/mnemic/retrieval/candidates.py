@@ -11,7 +11,14 @@ from typing import Any
 
 from mnemic.lexical import script, telling
 from mnemic.model import SCOPE_PRIORITY, Hit, MemoryItem, Parts
-from mnemic.retrieval.rank import Evidence, Similarity, Statistics, final_score, similarity
+from mnemic.retrieval.rank import (
+    Evidence,
+    Similarity,
+    Statistics,
+    final_score,
+    precedence,
+    similarity,
+)
 
 Row = Mapping[str, Any]
 
@@ -49,9 +56,7 @@ def best_first(
         first["documents"], first["average_tokens"], tuple(first["df"]), weights
     )
     candidates = [_candidate(row, len(words), statistics, asked, curve) for row in rows]
-    return sorted(
-        candidates, key=lambda c: (-c.score, -c.row["recorded_at"].timestamp(), c.row["id"])
-    )
+    return sorted(candidates, key=lambda c: precedence(c.score, c.row["recorded_at"], c.row["id"]))
 
 
 def _candidate(

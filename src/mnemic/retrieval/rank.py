@@ -18,6 +18,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import datetime
 from itertools import pairwise
 from math import log
 from uuid import UUID
@@ -181,7 +182,12 @@ def final_score(similarity: float, confidence: float, scope: Scope) -> float:
 
 def order(hits: Iterable[Hit]) -> list[Hit]:
     """Return the hits best first; of equal ones the newer first, then by id."""
-    return sorted(hits, key=_rank)
+    return sorted(hits, key=lambda hit: precedence(hit.score, hit.item.recorded_at, hit.item.id))
+
+
+def precedence(score: float, recorded_at: datetime, item: UUID) -> tuple[float, float, UUID]:
+    """Return the sort key of every answer: best first, of equal ones the newer first, then by id."""
+    return -score, -recorded_at.timestamp(), item
 
 
 def without_repeats(ordered: Iterable[Hit]) -> list[Hit]:
@@ -236,10 +242,6 @@ def _sorted_run(run: list[str]) -> list[str]:
     if any(char.isdigit() for word in run for char in word):
         return run
     return sorted(run)
-
-
-def _rank(hit: Hit) -> tuple[float, float, UUID]:
-    return -hit.score, -hit.item.recorded_at.timestamp(), hit.item.id
 
 
 def _likelihood(strength: float) -> float:
