@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
+from typing import LiteralString
 from uuid import UUID
 
 from benchmarks import floor
@@ -20,15 +21,39 @@ from mnemic.model import Actor
 from mnemic.service import MemoryService
 from mnemic.settings import Settings
 from mnemic.storage.halfvec import HalfVector
+from mnemic.storage.statements import statements
 
 K = floor.K
-_VECTOR_ARM = """
-select scope_key, id, version, content_enc, 1 - (embedding <=> %(embedding)s) as cosine
-from memory_item
-where scope_key = any(%(scopes)s) and status = 'active' and model_id = %(model_id)s
-order by embedding <=> %(embedding)s
-limit %(k)s
+_GREET = statements("retrieval")["greet"]
+_VECTOR_ARM: LiteralString = """
+select * from {schema}.vector_arm(
+    %(asker_scopes)s, %(asker_sessions)s, %(asker)s, %(asker_project)s, %(asker_user)s,
+    %(model_id)s::int, %(embedding)s, %(k)s::int)
 """
+_CREATE = """
+create or replace function vector_arm(
+    _scopes text, _sessions text, _actor text, _project text, _user_scope text,
+    _model_id int, _embedding halfvec, _k int)
+returns table (user_status text, remember text, key_epoch int, scope_key text, id uuid, version int,
+    content_enc bytea, cosine float8)
+language plpgsql set search_path from current set plan_cache_mode = force_generic_plan
+as $$
+#variable_conflict use_column
+declare
+    _asker record := greet(_scopes, _sessions, _actor, _project, _user_scope, false);
+begin
+    user_status := _asker.user_status; remember := _asker.remember; key_epoch := _asker.key_epoch;
+    return next;
+    return query
+    select null::text, null::text, null::int, m.scope_key, m.id, m.version, m.content_enc,
+           1 - (m.embedding <=> _embedding)
+    from memory_item m
+    where m.scope_key = _user_scope and m.status = 'active' and m.model_id = _model_id
+    order by m.embedding <=> _embedding
+    limit _k;
+end $$
+"""
+"""The vector arm by itself is no part of the product; it is asked as the whole search is: in one trip."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,22 +86,19 @@ class World:
 
     async def vector_arm(self, question: Question, k: int = K) -> list[UUID]:
         """Return the nearest items with their texts: policies and decryption, but one arm."""
-        actor = Actor(question.user)
-        async with self.deployment.database.transaction(actor) as tx:
-            key = await self.deployment.keys.find(tx, actor)
-            rows = await tx.all(
-                _VECTOR_ARM,
-                {
-                    "embedding": HalfVector(question.vector),
-                    "scopes": [actor.user_scope],
-                    "model_id": self.model.model_id,
-                    "k": k,
-                },
-            )
-        assert key is not None
-        for row in rows:
-            key.open(row["content_enc"], at(row["scope_key"], row["id"], "content", row["version"]))
-        return [row["id"] for row in rows]
+        actor, database = Actor(question.user), self.deployment.database
+        known = self.deployment.keys.recent(actor)
+        if known is None:
+            told = (await database.ask(actor, _GREET, {})).head
+            key = await self.deployment.keys.accept(actor, told)
+            assert key is not None
+            known = key, str(told["key_epoch"])
+        params = {"embedding": HalfVector(question.vector), "model_id": self.model.model_id, "k": k}
+        answer = await database.ask(actor, _VECTOR_ARM, params)
+        assert known[1] == str(answer.head["key_epoch"])
+        for _, _, _, scope_key, item_id, version, sealed, _ in answer.rows:
+            known[0].open(sealed, at(scope_key, item_id, "content", version))
+        return [row[4] for row in answer.rows]
 
 
 @asynccontextmanager
@@ -93,6 +115,7 @@ async def world(settings: Settings) -> AsyncIterator[World]:
         url = _owner_url(settings, deployment)
         owner = await stack.enter_async_context(await floor.connect(url, settings.db_schema))
         await floor.create(owner)
+        await owner.execute(_CREATE, prepare=False)
         yield World(settings, deployment, memory, embedder, model, owner, url)
 
 

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from typing import TypeVar
 
 from mnemic.errors import InvalidInput
+
+Word = TypeVar("Word", bound=str)
 
 # one year off the ends of what a datetime can hold, so that no time zone carries a stored time past them
 _EARLIEST, _LATEST = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 12, 31, tzinfo=UTC)
 
 
-def one_of(value: object, allowed: tuple[str, ...], name: str) -> str:
+def one_of(value: object, allowed: tuple[Word, ...], name: str) -> Word:
     """Return ``value`` if it is allowed. Raises InvalidInput (``unknown_<name>``) that lists what is."""
-    if not isinstance(value, str) or value not in allowed:
-        raise InvalidInput(f"unknown_{name}", f"{name} must be one of {', '.join(allowed)}.")
-    return value
+    for word in allowed:
+        if isinstance(value, str) and word == value:
+            return word
+    raise InvalidInput(f"unknown_{name}", f"{name} must be one of {', '.join(allowed)}.")
 
 
 def aware(value: datetime | None, name: str) -> datetime | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import hmac
 import os
+from collections.abc import Iterable, Mapping
 from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
@@ -87,6 +88,45 @@ class DataKey:
     def mac(self, text: str) -> bytes:
         """Return the 32-byte keyed hash by which equal texts of one scope are found."""
         return hmac.digest(self._mac, text.encode(), hashlib.sha256)
+
+
+class ProjectKey(DataKey):
+    """The keys of a project as one: found by the project's own, sealed by an author's, opened by whichever.
+
+    ``author`` is None for somebody who only reads: nothing can be sealed then.
+    """
+
+    __slots__ = ("_all", "_authors", "author")
+
+    def __init__(
+        self,
+        own: DataKey,
+        every: Iterable[DataKey],
+        authors: Mapping[str, DataKey],
+        author: str | None,
+    ) -> None:
+        self.key_id = own.key_id
+        self._cipher, self._index, self._mac = own._cipher, own._index, own._mac
+        self._all = {key.key_id: key for key in (own, *every)}
+        self._authors = authors
+        self.author = author
+
+    def by(self, author: str) -> ProjectKey:
+        """Return the same keys, to seal what belongs to this author; the project's own stands in for none."""
+        own = self._all[self.key_id]
+        return ProjectKey(own, self._all.values(), {author: own, **self._authors}, author)
+
+    def seal(self, text: str, at: bytes) -> bytes:
+        """Return ``text`` sealed by the author's key. Raises KeyUnavailable (``data_key_missing``)."""
+        key = None if self.author is None else self._authors.get(self.author)
+        if key is None:
+            raise KeyUnavailable("data_key_missing", "This actor has no key in this project.")
+        return key.seal(text, at)
+
+    def open(self, sealed: bytes, at: bytes) -> str:
+        """Return the text of ``sealed``, whoever of the project sealed it; raises as ``DataKey.open``."""
+        key = self._all.get(sealed_with(sealed))
+        return super().open(sealed, at) if key is None else DataKey.open(key, sealed, at)
 
 
 def sealed_with(sealed: bytes) -> UUID:

@@ -78,6 +78,7 @@ class Deployment:
             size=settings.pool_size,
             timeout=settings.pool_timeout,
             prepare=settings.prepare == "on",
+            consent_required=settings.consent == "required",
             revive=addresses.joined.revive if addresses.joined else None,
         )
         await database.__aenter__()

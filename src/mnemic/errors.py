@@ -3,8 +3,10 @@
     MnemicError                 code, message, details
     ├── InvalidInput            the caller sent something that cannot be meant
     ├── NotFound                no such thing, or not this actor's: both answer alike
+    ├── Unauthenticated         no credential, or none that counts here
     ├── PermissionDenied        the actor may not do this
-    ├── RateLimited             an extraction pass too many
+    │   └── ConsentRequired     its user has not agreed to be remembered
+    ├── RateLimited             a request or an extraction pass too many
     ├── Conflict                somebody else changed it first
     ├── ConfigurationError      a setting, a directory or a file is wrong: fix it and start again
     │   ├── KeyUnavailable      the key that sealed the data is missing, exposed or unknown
@@ -24,6 +26,7 @@ __all__ = [
     "ChatError",
     "ConfigurationError",
     "Conflict",
+    "ConsentRequired",
     "EmbeddingError",
     "HostNotAllowed",
     "InvalidInput",
@@ -34,6 +37,7 @@ __all__ = [
     "RateLimited",
     "StorageError",
     "StorageUnavailable",
+    "Unauthenticated",
 ]
 
 
@@ -62,12 +66,20 @@ class NotFound(MnemicError, LookupError):
     """Unknown, or not readable by this actor: the two are not told apart."""
 
 
+class Unauthenticated(MnemicError):
+    """Nobody is asking: the credential is missing, wrong, expired or revoked."""
+
+
 class PermissionDenied(MnemicError):
     """The actor may not do this."""
 
 
+class ConsentRequired(PermissionDenied):
+    """The user refused to be remembered, or has not been asked where that is required."""
+
+
 class RateLimited(MnemicError):
-    """Too many extraction passes; ``details["retry_after"]`` is in seconds."""
+    """Too many requests or extraction passes; ``details["retry_after"]`` is in seconds."""
 
 
 class Conflict(MnemicError):

@@ -130,4 +130,5 @@ def open_item(key: DataKey, row: Row) -> MemoryItem:
         reason=opened("reason"),
         version=row["version"],
         metadata=json.loads(metadata) if metadata else {},
+        visibility=row["visibility"],
     )

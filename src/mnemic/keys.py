@@ -1,21 +1,25 @@
 """Which key seals whose data, and who keeps the key of keys?
 
-Every user has a data key, made on first contact. It lies in the database wrapped by a key-encryption key
-(KEK) that a KeyProvider keeps elsewhere: here a key file. ``KeyRing`` hands out opened data keys from a
-bounded cache; an entry lives 60 seconds and dies with its user's key epoch.
+Every user has a data key, made on first contact, and every project one of its own and one an author. They
+lie in the database wrapped by a key-encryption key (KEK) that a KeyProvider keeps elsewhere: here a key
+file. ``KeyRing`` hands out opened data keys from a bounded cache; an entry lives 60 seconds and dies with
+its user's key epoch, or when a project gains or loses a key.
 """
 
 from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from typing import Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Generic, Protocol, TypeVar
 from uuid import UUID
 
 import psycopg
 from psycopg import AsyncConnection, sql
+from psycopg.rows import DictRow
 
-from mnemic.crypto import DataKey, new_secret
+from mnemic.crypto import DataKey, ProjectKey, new_secret
 from mnemic.errors import ConfigurationError, KeyUnavailable
 from mnemic.ids import new_id
 from mnemic.model import Actor
@@ -40,80 +44,193 @@ class KeyProvider(Protocol):
 
 
 class KeyRing:
-    """The opened data keys of recent users."""
+    """The opened data keys of recent users and projects."""
 
     def __init__(
         self, provider: KeyProvider, kek_id: str, *, capacity: int = 10_000, ttl: float = 60.0
     ):
-        self._provider = provider
+        self.provider = provider
         self._kek_id = kek_id
-        self._capacity = capacity
-        self._ttl = ttl
-        self._cache: OrderedDict[str, tuple[DataKey, int, float]] = OrderedDict()
+        self._users: _Recent[DataKey] = _Recent(capacity, ttl)
+        self._projects: _Recent[_Authors] = _Recent(capacity, ttl)
 
-    async def find(self, tx: Transaction, actor: Actor) -> DataKey | None:
-        """Return the actor's data key, or None for a user who never wrote anything."""
+    async def find(
+        self, tx: Transaction, actor: Actor, scope_key: str | None = None
+    ) -> DataKey | None:
+        """Return the key of the actor's data in a scope (None: the user's), None where there is none yet."""
+        if scope_key is not None and scope_key == actor.project_scope:
+            return await self._of_project(tx, actor, scope_key)
         if not tx.known_user:
             return None
-        cached = self._cached(actor.user_scope, tx.key_epoch)
+        cached = self._users.get(actor.user_scope, str(tx.key_epoch))
         if cached is not None:
             return cached
-        row = await tx.one(_SQL["current_key"], {"scope_key": actor.user_scope})
+        row = await tx.one(_SQL["current_key"], {"scope_key": actor.user_scope, "author_id": ""})
         if row is None:
             return None
-        context = _context(actor.user_scope, row["key_id"])
-        secret = await self._provider.unwrap(row["kek_id"], row["wrapped"], context)
-        return self._keep(actor.user_scope, DataKey(row["key_id"], secret), tx.key_epoch)
+        key = await self._unwrapped(actor.user_scope, row)
+        return self._users.keep(actor.user_scope, str(tx.key_epoch), key)
 
-    async def obtain(self, tx: Transaction, actor: Actor) -> DataKey:
-        """Return the actor's data key and make user and key on first contact."""
+    def recent(self, actor: Actor, scope_key: str | None = None) -> tuple[DataKey, str] | None:
+        """Return a key that was opened lately (of a scope as in ``find``), and the state that it belongs to.
+
+        Whoever uses it must see that the database is in that state: the user's key epoch, as text, or the
+        ``project_keys`` of a transaction.
+        """
+        if scope_key is None or scope_key != actor.project_scope:
+            return self._users.peek(actor.user_scope)
+        found = self._projects.peek(scope_key)
+        own = None if found is None else found[0].current.get("")
+        if found is None or own is None:
+            return None
+        authors, state = found
+        return ProjectKey(own, authors.keys, authors.current, None), state
+
+    async def accept(self, actor: Actor, row: DictRow) -> DataKey | None:
+        """Return the user's key from a row that tells it with the epoch; None where it tells none."""
+        if row["wrapped"] is None or row["key_epoch"] is None:
+            return None
+        key = await self._unwrapped(actor.user_scope, row)
+        return self._users.keep(actor.user_scope, str(row["key_epoch"]), key)
+
+    async def obtain(
+        self,
+        tx: Transaction,
+        actor: Actor,
+        scope_key: str | None = None,
+        *,
+        of: str | None = None,
+    ) -> DataKey:
+        """Return the key to seal data with in a scope, and make user and key on first contact.
+
+        What belongs to another member of a project is sealed with the key ``of`` that author.
+        """
+        if scope_key is not None and scope_key == actor.project_scope:
+            key = await self._obtain_of_project(tx, actor, scope_key)
+            return key if of in (None, actor.user) else key.by(str(of))
         found = await self.find(tx, actor)
         if found is not None:
             return found
-        key_id, secret = new_id(), new_secret()
-        wrapped = await self._provider.wrap(
-            self._kek_id, secret, _context(actor.user_scope, key_id)
-        )
-        params = {
-            "scope_key": actor.user_scope,
-            "user_id": actor.user,
-            "key_id": key_id,
-            "wrapped": wrapped,
-            "kek_id": self._kek_id,
-        }
-        await tx.run(_SQL["add_user"], params)
-        await tx.run(_SQL["add_key"], params)
-        # two first contacts at once: the row that won is the key of both
-        row = await tx.one(_SQL["current_key"], params)
-        if row is None:
-            raise KeyUnavailable(
-                "data_key_missing", "A user's data key could not be made; try again."
-            )
-        secret = await self._provider.unwrap(
-            row["kek_id"], row["wrapped"], _context(actor.user_scope, row["key_id"])
-        )
-        return DataKey(row["key_id"], secret)
+        await tx.run(_SQL["add_user"], {"scope_key": actor.user_scope, "user_id": actor.user})
+        return await self._made(tx, actor.user_scope, "")
+
+    async def readable(self, tx: Transaction, actor: Actor) -> Mapping[str, DataKey]:
+        """Return the keys of all scopes that the actor reads, by scope key, where there are any."""
+        own = await self.find(tx, actor)
+        keys = {} if own is None else dict.fromkeys(actor.scope_keys, own)
+        if actor.project_scope is not None:
+            shared = await self.find(tx, actor, actor.project_scope)
+            if shared is not None:
+                keys[actor.project_scope] = shared
+        return keys
 
     def forget(self, scope_key: str) -> None:
-        """Drop a key from the cache, at an erase."""
-        self._cache.pop(scope_key, None)
+        """Drop the keys of a scope from the cache, at an erase."""
+        self._users.drop(scope_key)
+        self._projects.drop(scope_key)
 
-    def _cached(self, scope_key: str, epoch: int) -> DataKey | None:
-        entry = self._cache.get(scope_key)
+    async def _of_project(self, tx: Transaction, actor: Actor, scope_key: str) -> ProjectKey | None:
+        if tx.role is None or not tx.project_keys:  # nobody's, or being made
+            return None
+        authors = self._projects.get(scope_key, tx.project_keys)
+        if authors is None:
+            authors = await self._authors(tx, scope_key)
+            self._projects.keep(scope_key, tx.project_keys, authors)
+        return authors.key_of(actor.user)
+
+    async def _obtain_of_project(self, tx: Transaction, actor: Actor, scope_key: str) -> ProjectKey:
+        await self.obtain(tx, actor)
+        found = await self._of_project(tx, actor, scope_key)
+        if found is None or found.author is None:
+            await self._made(tx, scope_key, "")
+            await self._made(tx, scope_key, actor.user)
+            found = (await self._authors(tx, scope_key)).key_of(actor.user)
+        assert found is not None
+        return found
+
+    async def _authors(self, tx: Transaction, scope_key: str) -> _Authors:
+        rows = await tx.all(_SQL["project_keys"], {"scope_key": scope_key})
+        opened = [(row, await self._unwrapped(scope_key, row)) for row in rows]
+        current = {row["author_id"]: key for row, key in opened if not row["retired"]}
+        return _Authors(current, tuple(key for _, key in opened))
+
+    async def _made(self, tx: Transaction, scope_key: str, author_id: str) -> DataKey:
+        """Make a key; of two first contacts at once the row that won is the key of both."""
+        key_id, secret = new_id(), new_secret()
+        params = {
+            "scope_key": scope_key,
+            "author_id": author_id,
+            "key_id": key_id,
+            "wrapped": await self.provider.wrap(self._kek_id, secret, _context(scope_key, key_id)),
+            "kek_id": self._kek_id,
+        }
+        await tx.run(_SQL["add_key"], params)
+        row = await tx.one(_SQL["current_key"], params)
+        if row is None:
+            raise KeyUnavailable("data_key_missing", "A data key could not be made; try again.")
+        return await self._unwrapped(scope_key, row)
+
+    async def _unwrapped(self, scope_key: str, row: DictRow) -> DataKey:
+        context = _context(scope_key, row["key_id"])
+        secret = await self.provider.unwrap(row["kek_id"], row["wrapped"], context)
+        return DataKey(row["key_id"], secret)
+
+
+@dataclass(frozen=True, slots=True)
+class _Authors:
+    """The opened keys of a project: ``current`` by author ("" is its own), and all, retired ones too."""
+
+    current: Mapping[str, DataKey]
+    keys: tuple[DataKey, ...]
+
+    def key_of(self, user: str) -> ProjectKey | None:
+        """Return all of them as one key, which seals for ``user`` where they are an author."""
+        own = self.current.get("")
+        if own is None:
+            return None
+        return ProjectKey(own, self.keys, self.current, user if user in self.current else None)
+
+
+T = TypeVar("T")
+
+
+class _Recent(Generic[T]):
+    """A bounded cache by scope; an entry serves while it is young and of the state that it was made in."""
+
+    def __init__(self, capacity: int, ttl: float) -> None:
+        self._capacity = capacity
+        self._ttl = ttl
+        self._entries: OrderedDict[str, tuple[T, str, float]] = OrderedDict()
+
+    def get(self, scope_key: str, state: str) -> T | None:
+        entry = self._entries.get(scope_key)
         if entry is None:
             return None
-        key, of_epoch, until = entry
-        if of_epoch != epoch or until < time.monotonic():
-            del self._cache[scope_key]
+        value, of_state, until = entry
+        if of_state != state or until < time.monotonic():
+            del self._entries[scope_key]
             return None
-        self._cache.move_to_end(scope_key)
-        return key
+        self._entries.move_to_end(scope_key)
+        return value
 
-    def _keep(self, scope_key: str, key: DataKey, epoch: int) -> DataKey:
-        self._cache[scope_key] = (key, epoch, time.monotonic() + self._ttl)
-        while len(self._cache) > self._capacity:
-            self._cache.popitem(last=False)
-        return key
+    def peek(self, scope_key: str) -> tuple[T, str] | None:
+        entry = self._entries.get(scope_key)
+        if entry is None or entry[2] < time.monotonic():
+            return None
+        self._entries.move_to_end(scope_key)
+        return entry[0], entry[1]
+
+    def keep(self, scope_key: str, state: str, value: T) -> T:
+        self._entries[scope_key] = (value, state, time.monotonic() + self._ttl)
+        while len(self._entries) > self._capacity:
+            self._entries.popitem(last=False)
+        return value
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def drop(self, scope_key: str) -> None:
+        self._entries.pop(scope_key, None)
 
 
 def _context(scope_key: str, key_id: UUID) -> bytes:

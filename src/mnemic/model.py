@@ -24,12 +24,16 @@ Scope = Literal["user", "project", "session"]
 Source = Literal["user", "ai", "knowledge_base", "project_resource"]
 Status = Literal["pending", "active", "archived", "superseded"]
 Role = Literal["user", "assistant", "system", "tool"]
+Visibility = Literal["public", "members", "owner_only"]
+ProjectRole = Literal["owner", "admin", "editor", "viewer"]
 Outcome = Literal["stored", "duplicate", "superseded", "pending", "rejected"]
 
-MEMORY_TYPES: tuple[str, ...] = get_args(MemoryType)
-SCOPES: tuple[str, ...] = get_args(Scope)
-SOURCES: tuple[str, ...] = get_args(Source)
-ROLES: tuple[str, ...] = get_args(Role)
+MEMORY_TYPES: tuple[MemoryType, ...] = get_args(MemoryType)
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+SOURCES: tuple[Source, ...] = get_args(Source)
+ROLES: tuple[Role, ...] = get_args(Role)
+VISIBILITIES: tuple[Visibility, ...] = get_args(Visibility)
+PROJECT_ROLES: tuple[ProjectRole, ...] = get_args(ProjectRole)
 
 SCOPE_PRIORITY: Mapping[str, float] = {"session": 1.0, "project": 0.8, "user": 0.6}
 """How much closer one scope is to the moment than another (design: session, project, user)."""
@@ -76,13 +80,18 @@ def _part(value: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who is asking: made from the credential, never from a request body or a model's arguments."""
+    """Who is asking: made from the credential, never from a request body or a model's arguments.
+
+    ``purpose`` is the audit's why (app, web, api, cli, job); ``credential`` labels what was presented,
+    without its secret.
+    """
 
     user: str
     project: str | None = None
     session: str | None = None
     agent: str | None = None
     purpose: str = "app"
+    credential: str | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "user", clean_id(self.user, "user"))
@@ -117,6 +126,15 @@ class Actor:
         """The scopes that are this actor's alone: the user and, when named, the session."""
         keys = (self.user_scope, self.session_scope)
         return tuple(key for key in keys if key is not None)
+
+    @property
+    def readable_scopes(self) -> tuple[str, ...]:
+        """The actor's own scopes and, when named, the project's."""
+        return (
+            self.scope_keys
+            if self.project is None
+            else (*self.scope_keys, f"project:{_part(self.project)}")
+        )
 
 
 def known_actor(value: object) -> Actor:
@@ -194,6 +212,7 @@ class MemoryItem:
     reason: str | None = None
     version: int = 1
     metadata: Mapping[str, object] = field(default_factory=dict)
+    visibility: Visibility = "members"
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +270,4 @@ class ResourceHit:
     before: Turn | None = None
     after: Turn | None = None
     relevance: float = 0.0
-
-    @property
-    def scope(self) -> Scope:
-        return "user"
+    scope: Scope = "user"

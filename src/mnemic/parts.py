@@ -7,7 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from mnemic.audit import Audit
 from mnemic.chat import ChatModel, OpenAIChat
+from mnemic.consent import Consents
 from mnemic.deployment import Deployment
 from mnemic.embedding.models import Models
 from mnemic.embedding.own import Choice
@@ -23,12 +25,16 @@ from mnemic.longterm.judge import slots
 from mnemic.longterm.passes import Passes
 from mnemic.longterm.sensitive import DEFAULT_CATEGORIES
 from mnemic.longterm.write import Writer
+from mnemic.privacy.erase import Erase
+from mnemic.projects import Projects
 from mnemic.resources.chunk_texts import chunk_texts
 from mnemic.resources.shelf import Resources
+from mnemic.retrieval.rerank import Reranker
 from mnemic.retrieval.search import Search
 from mnemic.retrieval.usage import UsageMarks
 from mnemic.session.messages import MessageLog
 from mnemic.settings import Settings
+from mnemic.tasks.store import Tasks
 
 Keep = Callable[[Any], None]
 _USERS_TIMEOUT, _USERS_RETRIES = 10.0, 2
@@ -47,6 +53,11 @@ class Parts:
     search: Search
     usage: UsageMarks
     sessions: MessageLog
+    tasks: Tasks
+    projects: Projects
+    consent: Consents
+    audit: Audit
+    erase: Erase
     resources: Resources
     models: Models
     embeddings: Embeddings
@@ -67,6 +78,7 @@ async def assemble(
     embedder: Embedder | None = None,
     chat_model: ChatModel | None = None,
     key_provider: KeyProvider | None = None,
+    reranker: Reranker | None = None,
 ) -> Parts:
     """Start the deployment and make everything on it; what is not given comes from the settings."""
     require_hosts(settings.allowed_hosts)
@@ -74,9 +86,8 @@ async def assemble(
     own: list[Any] = []
     try:
         chat = chat_model or _configured_chat(settings, own.append)
-        return await _compose(
-            deployment, settings, embedder or _configured_embedder(settings, own.append), chat, own
-        )
+        embedder = embedder or _configured_embedder(settings, own.append)
+        return await _compose(deployment, settings, embedder, chat, own, reranker)
     except BaseException:
         await deployment.close()
         await _close(own)
@@ -89,10 +100,17 @@ async def _compose(
     embedder: Embedder,
     chat: ChatModel | None,
     own: list[Any],
+    reranker: Reranker | None,
 ) -> Parts:
     database, keys = deployment.database, deployment.keys
+    one_trip = settings.search_function == "on"
+    audit = await Audit.open(database, keys.provider)
+    database.recorder = audit.record_all
     model = await register(database, embedder)
-    models = Models(database, keys, model, lambda choice: connect(choice, settings))
+    remote = settings.embedding_base_url is not None or settings.consent == "required"
+    models = Models(
+        database, keys, model, lambda choice: connect(choice, settings), ask_first=remote
+    )
     writer = Writer(database, keys, models, _limits(settings), chat)
     usage = UsageMarks(database)
     items = Items(writer)
@@ -102,9 +120,14 @@ async def _compose(
         items=items,
         changes=Changes(writer, items),
         passes=Passes(writer, settings.max_extractions, chat),
-        search=Search(database, keys, models, usage, slots),
+        search=Search(database, keys, models, usage, slots, reranker, one_trip=one_trip),
         usage=usage,
         sessions=MessageLog(database, keys),
+        tasks=Tasks(database, keys),
+        projects=Projects(database, keys),
+        consent=Consents(database, audit),
+        audit=audit,
+        erase=Erase(database, keys, audit, models.forget),
         resources=Resources(database, keys, models),
         models=models,
         embeddings=Embeddings(database, keys, models, chunk_texts),

@@ -8,7 +8,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal, Self, overload
 
+from mnemic.audit import Audit
 from mnemic.chat import ChatModel
+from mnemic.consent import Consents
 from mnemic.embedding.protocol import Embedder
 from mnemic.embedding.settings import Embeddings
 from mnemic.errors import InvalidInput
@@ -27,13 +29,18 @@ from mnemic.model import (
     Scope,
     Source,
     Verdict,
+    Visibility,
 )
 from mnemic.parts import Parts, assemble
 from mnemic.permissions import home
+from mnemic.privacy.erase import Erasure
+from mnemic.projects import Projects
 from mnemic.resources.shelf import Resources
 from mnemic.retrieval.context import format_hits
+from mnemic.retrieval.rerank import Reranker
 from mnemic.session.messages import MessageLog
 from mnemic.settings import Settings
+from mnemic.tasks.store import Tasks
 
 
 class MemoryService:
@@ -49,11 +56,13 @@ class MemoryService:
         embedder: Embedder | None = None,
         chat_model: ChatModel | None = None,
         key_provider: KeyProvider | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
         self.settings = settings
         self._given_embedder = embedder
         self._given_chat = chat_model
         self._key_provider = key_provider
+        self._reranker = reranker
         self._running: Parts | None = None
 
     @classmethod
@@ -67,6 +76,7 @@ class MemoryService:
         embedder: Embedder | None = None,
         chat_model: ChatModel | None = None,
         key_provider: KeyProvider | None = None,
+        reranker: Reranker | None = None,
         settings: Settings | None = None,
     ) -> Self:
         """Return a service to be entered with ``async with``; nothing starts before that.
@@ -85,13 +95,23 @@ class MemoryService:
             settings = Settings.read(**changes)
         elif changes:
             settings = Settings.read(**(settings.model_dump(exclude_unset=True) | changes))
-        return cls(settings, embedder=embedder, chat_model=chat_model, key_provider=key_provider)
+        return cls(
+            settings,
+            embedder=embedder,
+            chat_model=chat_model,
+            key_provider=key_provider,
+            reranker=reranker,
+        )
 
     async def __aenter__(self) -> Self:
         if self._running is not None:
             raise InvalidInput("service_already_open", "This service is open: make another one.")
         self._running = await assemble(
-            self.settings, self._given_embedder, self._given_chat, self._key_provider
+            self.settings,
+            self._given_embedder,
+            self._given_chat,
+            self._key_provider,
+            self._reranker,
         )
         return self
 
@@ -127,6 +147,30 @@ class MemoryService:
         return self._parts.resources
 
     @property
+    def tasks(self) -> Tasks:
+        """Work that takes hours or days, step by step."""
+        return self._parts.tasks
+
+    @property
+    def consent(self) -> Consents:
+        """Whether a user agrees to be remembered."""
+        return self._parts.consent
+
+    @property
+    def audit(self) -> Audit:
+        """Who did what, as keyed hashes that nobody changes unnoticed."""
+        return self._parts.audit
+
+    async def forget_user(self, actor: Actor, *, dry_run: bool = False) -> Erasure:
+        """Remove every row of the actor's user, and their keys; see ``Erase.forget_user``."""
+        return await self._parts.erase.forget_user(actor, dry_run=dry_run)
+
+    @property
+    def projects(self) -> Projects:
+        """What is shared, and with whom."""
+        return self._parts.projects
+
+    @property
     def embeddings(self) -> Embeddings:
         """Which model embeds for a user, and the change to another one."""
         return self._parts.embeddings
@@ -155,12 +199,14 @@ class MemoryService:
         valid_from: datetime | None = None,
         valid_to: datetime | None = None,
         metadata: Mapping[str, object] | None = None,
+        visibility: Visibility = "members",
     ) -> Verdict:
         """Ask the gate to remember one text, and return what it did.
 
         ``confidence`` is 0 to 1: below 0.7 rejected, below 0.8 pending (settings). ``valid_from`` defaults
-        to now and counts as now when it lies ahead; times need a zone. Raises InvalidInput for what cannot
-        be meant, RateLimited for an agent that stores too much by itself (``source="ai"``).
+        to now and counts as now when it lies ahead; times need a zone. ``visibility`` says who of a project
+        sees it. Raises InvalidInput for what cannot be meant, PermissionDenied for what the actor may not
+        write, RateLimited for an agent that stores too much by itself (``source="ai"``).
         """
         draft = Draft(
             content,
@@ -172,6 +218,7 @@ class MemoryService:
             valid_from=valid_from,
             valid_to=valid_to,
             metadata=metadata or {},
+            visibility=visibility,
         )
         if source == "ai" and actor.session is not None:
             await self._parts.passes.admit_ai_write(actor)

@@ -6,6 +6,7 @@ the start with a sentence that names the variable.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -23,6 +24,12 @@ from mnemic.errors import ConfigurationError
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Names = Annotated[frozenset[str], NoDecode]
+RATE = r"^(off|[1-9][0-9]{0,8}/(second|minute|hour|day))$"
+JWT_ALGORITHMS = (
+    *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
+    *("ES256", "ES384", "ES512", "EdDSA"),
+)
+"""Signatures by a key pair: with a shared secret whoever checks a token could make one."""
 
 
 def _original(name: str) -> Any:
@@ -52,6 +59,8 @@ class Settings(BaseSettings):
     pool_size: int = Field(8, ge=1, le=200)
     pool_timeout: float = Field(10.0, gt=0, le=300)
     prepare: Literal["on", "off"] = "on"
+    search_function: Literal["on", "off"] = "on"
+    consent: Literal["implied", "required"] = "implied"
 
     min_confidence: Share = Field(0.7, validation_alias=_original("MEMORY_MIN_CONFIDENCE"))
     duplicate_threshold: Share = Field(
@@ -75,7 +84,18 @@ class Settings(BaseSettings):
     chat_model: str | None = None
     chat_api_key: SecretStr | None = None
 
-    @field_validator("data_dir", "key_file")
+    jwt_jwks_url: str | None = None
+    jwt_public_key_file: Path | None = None
+    jwt_algorithms: str = "RS256,ES256"
+    jwt_audience: str | None = None
+    jwt_issuer: str | None = None
+    rate_limit: str = Field("600/minute", pattern=RATE)
+    redis_url: SecretStr | None = None
+    max_body_bytes: int = Field(2_000_000, ge=1_000, le=100_000_000)
+    request_timeout: float = Field(30.0, ge=1, le=600)
+    shutdown_timeout: float = Field(30.0, ge=1, le=600)
+
+    @field_validator("data_dir", "key_file", "jwt_public_key_file")
     @classmethod
     def _of_home(cls, value: Path | None) -> Path | None:
         try:
@@ -105,6 +125,24 @@ class Settings(BaseSettings):
             raise ValueError("may name email and phone")
         return value
 
+    @field_validator("jwt_algorithms")
+    @classmethod
+    def _asymmetric(cls, value: str) -> str:
+        names = [name.strip() for name in value.split(",")]
+        if not set(names) <= set(JWT_ALGORITHMS):
+            raise ValueError(f"may name {', '.join(JWT_ALGORITHMS)}, separated by commas")
+        return ",".join(names)
+
+    @model_validator(mode="after")
+    def _tokens_checked(self) -> Self:
+        if self.jwt_jwks_url and self.jwt_public_key_file:
+            raise ValueError("set MNEMIC_JWT_JWKS_URL or MNEMIC_JWT_PUBLIC_KEY_FILE, not both")
+        if (self.jwt_jwks_url or self.jwt_public_key_file) and not (
+            self.jwt_audience and self.jwt_issuer
+        ):
+            raise ValueError("MNEMIC_JWT_AUDIENCE and MNEMIC_JWT_ISSUER must be set with JWT keys")
+        return self
+
     @model_validator(mode="after")
     def _ordered(self) -> Self:
         if self.min_length > self.max_length:
@@ -117,9 +155,21 @@ class Settings(BaseSettings):
     def read(cls, **overrides: object) -> Settings:
         """Read the environment; keyword arguments win over it.
 
+        Where MNEMIC_SECRETS_DIR names a directory, a file in it named as a variable (in small letters) is
+        read for what the environment does not say.
+
         Raises ConfigurationError (``bad_setting``) that names the variable and never repeats its value.
         """
         given = {name: value for name, value in overrides.items() if value is not None}
+        secrets_dir = os.environ.get("MNEMIC_SECRETS_DIR")
+        if secrets_dir:
+            if not Path(secrets_dir).is_dir():
+                raise ConfigurationError(
+                    "bad_setting",
+                    "MNEMIC_SECRETS_DIR: there is no such directory.",
+                    variable="MNEMIC_SECRETS_DIR",
+                )
+            given["_secrets_dir"] = secrets_dir
         try:
             return cls(**given)  # type: ignore[arg-type]
         except ValidationError as error:

@@ -17,6 +17,9 @@ from typing import Any, Self
 from mnemic.errors import InvalidInput
 from mnemic.service import MemoryService
 
+PARTS = frozenset({"audit", "consent", "embeddings", "projects", "resources", "sessions", "tasks"})
+"""What hangs on the service by name; each is blocking here too."""
+
 
 class _Loop:
     """An event loop in a daemon thread, which a forgotten close does not keep alive."""
@@ -140,20 +143,10 @@ class SyncMemoryService(_Blocking):
         """Return a service to be entered with ``with``; the arguments are those of MemoryService.open."""
         return cls(MemoryService.open(*args, **kwargs))
 
-    @property
-    def sessions(self) -> Any:
-        """The message log, blocking."""
-        return _Blocking(self._loop.wait(_read(self._part, "sessions")), self._loop)
-
-    @property
-    def resources(self) -> Any:
-        """Conversations and documents, blocking."""
-        return _Blocking(self._loop.wait(_read(self._part, "resources")), self._loop)
-
-    @property
-    def embeddings(self) -> Any:
-        """Embedding settings of users, blocking."""
-        return _Blocking(self._loop.wait(_read(self._part, "embeddings")), self._loop)
+    def __getattr__(self, name: str) -> Any:
+        if name in PARTS:
+            return _Blocking(self._loop.wait(_read(self._part, name)), self._loop)
+        return super().__getattr__(name)
 
     @property
     def key_file(self) -> Any:

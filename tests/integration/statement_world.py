@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import timedelta
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
+from mnemic.deployment import Deployment
+from mnemic.errors import PermissionDenied
 from mnemic.ids import new_id
 from mnemic.model import Actor, Turn
 from mnemic.storage.halfvec import HalfVector, HalfVectors
@@ -22,8 +27,10 @@ NEWCOMER = Actor("newcomer", session="s9")
 STRANGER = Actor("lee", session="s1")
 # what only works for somebody who is not there yet
 FOR_NEWCOMERS = {
-    "keys.add_user", "keys.add_key", "messages.open_session", "resources.add_conversation",
+    "keys.add_user", "keys.add_key", "messages.open_session", "resources.add_conversation", "projects.found",
 }  # fmt: skip
+ELSEWHERE = {"audit", "consent", "erase", "tasks"}
+"""Files of statements that are tested where what they are for is."""
 WITHOUT_ROWS = {
     "embedding.hold_model",
     "embedding.hold_user",
@@ -35,7 +42,15 @@ _DRAFT = bytes(32)
 _PARAMETER = re.compile(r"%\((\w+)\)s")
 _OF_SCOPES = tuple(
     f"%({name})s"
-    for name in ("scopes", "scope_key", "scope_keys", "user_scope", "session_scope", "sessions")
+    for name in (
+        "scopes",
+        "scope_key",
+        "scope_keys",
+        "user_scope",
+        "session_scope",
+        "sessions",
+        "read_scopes",
+    )
 )
 
 
@@ -50,6 +65,7 @@ class World:
     document: dict[str, Any]
     turn: dict[str, Any]
     next_model: int
+    visibility: str = "members"
 
 
 async def begin_change(owner: Any, pending: UUID) -> int:
@@ -99,7 +115,7 @@ async def fill(memory: MemoryService, owner: Any) -> World:
             [kept.id],
         )
     ).fetchone()
-    query = "select content_mac, valid_from from memory_item where superseded_by = %s"
+    query = "select id, content_mac, valid_from from memory_item where superseded_by = %s"
     past = await (await owner.execute(query, [kept.id])).fetchone()
     report = await memory.resources.add(VICTIM, "The bicycle has a bell.", title="Bell", uri="a:1")
     await owner.execute(
@@ -120,10 +136,13 @@ def scoped_statements() -> dict[str, str]:
     found = {}
     for entry in files("mnemic.storage").joinpath("sql").iterdir():
         name = entry.name.removesuffix(".sql")
+        if name in ELSEWHERE:
+            continue
         for statement, text in statements(name).items():
             if any(parameter in text for parameter in _OF_SCOPES):
+                within = text.replace("{schema}.", "")  # a transaction has a search path
                 found[f"{name}.{statement}"] = (
-                    text.format(model=1, dims=64) if "{dims}" in text else text
+                    within.format(model=1, dims=64) if "{dims}" in within else within
                 )
     return found
 
@@ -137,12 +156,11 @@ def parameters(name: str, world: World, of: Actor) -> dict[str, Any]:
         else world.active["id"]
     )
     words = world.active["words"]
-    many = name == "retrieval.search"
     unknown = dict.fromkeys(_PARAMETER.findall(scoped_statements()[name]))
     return (
         unknown
         | _scopes(of, of.session_scope if of_session else of.user_scope)
-        | _item(world, item, words if many else f"'{words[0]}':1")
+        | _item(world, item, f"'{words[0]}':1")
         | _log(of)
         | {"any_word": " | ".join(words), "candidates": 10, "as_of": None, "known_at": None}
         | _special(name, world, of)
@@ -150,19 +168,52 @@ def parameters(name: str, world: World, of: Actor) -> dict[str, Any]:
 
 
 def _special(name: str, world: World, of: Actor) -> dict[str, Any]:
+    if name == "retrieval.search":
+        return _found(world, of)
     if name.startswith("resources_search."):
         return _searched(name, world, of)
     if name.startswith(("embedding.", "nearest.")):
         return _embedding(name, world, of)
     if name.startswith("resources."):
         return _resource(name.removeprefix("resources."), world)
+    if name.startswith(("projects.", "access.", "keys.")):
+        return _access(name, of)
     if name == "items.exact":
         return {"content_mac": world.active["content_mac"]}
     if name == "items.exact_past":
         return {"content_mac": world.past["content_mac"], "since": world.past["valid_from"]}
+    if name == "items.look":
+        return _looked(world)
+    if name in ("items.supersede", "items.strengthen"):
+        ids = [world.active["id"]]
+        return {"ids": ids, "by": [new_id()], "sinces": [None], "confidences": [0.95]}
     if name in ("items.insert", "messages.log_pass"):
         return {"id": new_id()}
     return {}
+
+
+def _found(world: World, of: Actor) -> dict[str, Any]:
+    words = world.active["words"]
+    return {
+        "read_scopes": of.project_scope or ",".join(of.scope_keys),
+        "allowed": "active,pending,superseded,archived",
+        "lexemes": " ".join(words),
+        "words": len(words),
+        "slots": None,
+        "memory_type": None,
+        "large": False,
+    }
+
+
+def _looked(world: World) -> dict[str, Any]:
+    return {
+        "macs": [world.active["content_mac"]],
+        "sinces": [None],
+        "embeddings": HalfVectors((tuple(world.active["vector"]),)),
+        "slot_lists": [""],
+        "farthest": [0.5],
+        "most": [8],
+    }
 
 
 def _embedding(name: str, world: World, of: Actor) -> dict[str, Any]:
@@ -185,7 +236,7 @@ def _embedding(name: str, world: World, of: Actor) -> dict[str, Any]:
 
 def _searched(name: str, world: World, of: Actor) -> dict[str, Any]:
     words = world.active["words"]
-    scope_key = of.session_scope if name.endswith(".said") else of.user_scope
+    scope_key = of.session_scope if name.endswith(".said") else of.project_scope or of.user_scope
     return {
         "scope_keys": [scope_key],
         "session_ids": [of.session],
@@ -233,7 +284,25 @@ def _resource(name: str, world: World) -> dict[str, Any]:
     )
 
 
+def _access(name: str, of: Actor) -> dict[str, Any]:
+    mac, token = hashlib.sha256(b"k").digest(), UUID(int=0)
+    fresh = os.urandom(32) if name == "access.reserve" else mac
+    request = {"key_mac": fresh, "request_mac": os.urandom(32), "token": token}
+    kept = {"keep": timedelta(hours=1), "stale": timedelta(hours=1), "response_enc": os.urandom(60)}
+    member = {"projects.admit": "new", "projects.found": of.user}.get(name, "vera")
+    named = {
+        "project_id": of.project,
+        "name_enc": os.urandom(60),
+        "role": "viewer",
+        "user_id": member,
+    }
+    own = {"author_id": "", "user_id": of.user}
+    return request | kept | own | (named if name.startswith("projects.") else {})
+
+
 def _scopes(of: Actor, scope_key: str | None) -> dict[str, Any]:
+    if of.project is not None:
+        return _in_project(str(of.project_scope))
     return {
         "scope_key": scope_key,
         "scopes": list(of.scope_keys),
@@ -244,6 +313,11 @@ def _scopes(of: Actor, scope_key: str | None) -> dict[str, Any]:
     }
 
 
+def _in_project(scope_key: str) -> dict[str, Any]:
+    one = dict.fromkeys(("scope_key", "user_scope", "session_scope", "read_scopes"), scope_key)
+    return one | {"scopes": [scope_key], "scope_keys": [scope_key], "sessions": "session:nobody/"}
+
+
 def _item(world: World, item: UUID, lexemes: object) -> dict[str, Any]:
     sealed = os.urandom(60)
     return {
@@ -252,12 +326,14 @@ def _item(world: World, item: UUID, lexemes: object) -> dict[str, Any]:
         "uses": [1],
         "by": new_id(),
         "since": None,
+        "private": False,
         "except_id": UUID(int=0),
         "version_id": new_id(),
         "version": world.active["version"],
         "scope": "user",
         "scope_id": "kim",
         "owner_id": "kim",
+        "visibility": world.visibility,
         "memory_type": "fact" if isinstance(lexemes, str) else None,
         "content_enc": sealed,
         "content_mac": os.urandom(32),
@@ -304,3 +380,18 @@ def _log(of: Actor) -> dict[str, Any]:
         "wrapped": os.urandom(60),
         "kek_id": "k",
     }
+
+
+class Undo(Exception):
+    """Leaves a transaction without a trace."""
+
+
+async def outcome(deployment: Deployment, actor: Actor, statement: Any, params: Any) -> Any:
+    """Return what a statement gives an actor: rows, a count of rows, or "refused"; nothing is kept."""
+    result: Any = "refused"
+    with suppress(Undo, PermissionDenied):
+        async with deployment.database.transaction(actor) as tx:
+            cursor = await tx.conn.execute(statement, params)
+            result = await cursor.fetchall() if cursor.description else cursor.rowcount
+            raise Undo
+    return result

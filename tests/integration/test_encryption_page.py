@@ -62,6 +62,9 @@ async def test_free_text_in_clear_columns_is_limited_to_ids_and_codes(
     }
     ids = {name for name in clear_text if name.endswith(("_id", ".scope_key"))}
     assert clear_text - ids == {
+        "api_key.prefix", "api_key.kind", "idempotency_key.state",
+        "app_user.remember", "audit_log.action", "audit_log.why", "consent_log.purpose", "consent_log.state",
+        "consent_log.via",
         "app_user.status", "embedding_model.name", "embedding_model.calibration", "embedding_settings.stage",
         "memory_item.scope", "memory_item.script", "reembedding.table_name", "reembedding.reason",
         "memory_item.memory_type", "memory_item.source", "memory_item.visibility", "memory_item.status",

@@ -261,7 +261,7 @@ async def test_the_cache_is_used_bounded_and_forgets(
     assert counting.unwrapped == 1
     for user in users:
         await obtain(deployment, user, keys)
-    assert len(keys._cache) == 3
+    assert len(keys._users) == 3
     assert counting.unwrapped == 5
     await obtain(deployment, users[4], keys)  # still there
     assert counting.unwrapped == 5

@@ -80,7 +80,7 @@ async def nearest(
     }  # fmt: skip
     async with parts.deployment.database.transaction(actor) as tx:
         if by_index:
-            found = await parts.search._nearest.ids(tx, meaning, params["scopes"], params)
+            found = await parts.search.items._nearest.ids(tx, meaning, params["scopes"], params)
             return found or []
         rows = await tx.all(
             "select id from memory_item where scope_key = any(%(scopes)s) and status = any(%(statuses)s)"
@@ -102,8 +102,8 @@ async def test_an_index_finds_what_comparing_everything_finds(
     assert await index(server, schema) == ["memory_item_hnsw_1", "chunk_hnsw_1"]
     assert await index(server, schema) == ["memory_item_hnsw_1", "chunk_hnsw_1"], "safe to repeat"
     await owner.execute("analyze memory_item")
-    memory._parts.search._nearest.learn([HUGE.user_scope], ROWS)
-    memory._parts.search._nearest.learn([SMALL.user_scope], 301)
+    memory._parts.search.items._nearest.learn([HUGE.user_scope], ROWS)
+    memory._parts.search.items._nearest.learn([SMALL.user_scope], 301)
     same = total = 0
     spent = {False: 0.0, True: 0.0}
     for _ in range(QUERIES):

@@ -104,6 +104,58 @@ async def test_pf_045_a_blank_query_is_refused(
         assert refused.value.code == "blank_query"
 
 
+@pytest.mark.parametrize("query", ["😀🎉", "?!…", "。。。", "🤷‍♀️"])
+async def test_a_query_without_words_finds_nothing(
+    memory: MemoryService, actor: Actor, query: str
+) -> None:
+    await stored(memory, actor, "The blue box holds the cables")
+    assert list(await memory.search_memories(actor, query)) == []
+    assert await memory.build_context(actor, query) == ""
+
+
+async def test_of_a_query_of_ten_thousand_characters_the_first_part_is_read(
+    memory: MemoryService, actor: Actor
+) -> None:
+    await stored(memory, actor, "The blue box holds the cables", "The green tin holds the tea")
+    for query in ("Which box holds the cables? " * 360, "电缆在哪个盒子里？" * 1_200):
+        assert len(query) > 10_000
+        assert contents(await memory.search_memories(actor, query, 1)) == [
+            "The blue box holds the cables"
+        ]
+    late = "cables " * 300 + "tea " * 2_500
+    assert contents(await memory.search_memories(actor, late, 1)) == [
+        "The blue box holds the cables"
+    ], "what stands behind the limit is not asked for"
+
+
+# ---- repeats
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [("I keep bees.", "I KEEP BEES"), ("我喜欢茶和咖啡。", "我喜歡咖啡、茶")],
+)
+async def test_only_the_best_of_repeats_of_one_type_is_an_answer(
+    stub_memory: MemoryService, actor: Actor, first: str, second: str
+) -> None:
+    await stored(stub_memory, actor, first)
+    await stored(stub_memory, actor, second, scope="session")
+    for query in (first, second):
+        (hit,) = await stub_memory.search_memories(actor, query)
+        assert hit.content in (first, second)
+    (best,) = await stub_memory.search_memories(actor, second)
+    assert best.content == second, "the nearer one, of the nearer scope"
+
+
+async def test_another_type_or_number_is_no_repeat(
+    stub_memory: MemoryService, actor: Actor
+) -> None:
+    await stored(stub_memory, actor, "I keep bees", "I keep 2 goats")
+    await stored(stub_memory, actor, "I keep bees!", memory_type="habit", scope="session")
+    await stored(stub_memory, actor, "I keep 3 goats", scope="session")
+    assert len(await stub_memory.search_memories(actor, "bees and goats")) == 4
+
+
 # ---- bounds
 
 

@@ -247,3 +247,45 @@ async def test_relevance_and_rank_are_two_things(memory: MemoryService) -> None:
 async def test_a_turn_that_is_not_indexed_yet_is_not_found(memory: MemoryService) -> None:
     await talk(memory, "s1", said("The bicycle needs a new chain"), index=False)
     assert await found(memory, "bicycle") == []
+
+
+async def test_a_wish_for_help_is_answered_in_the_light_of_what_is_wished_in_general(
+    memory: MemoryService,
+) -> None:
+    """The request names nothing of it: the memory lends the words by which its turn is found."""
+    turn = "By the way, peanuts and almonds make my throat swell up"
+    await talk(memory, "s1", said(turn), said("Sorry to hear"))
+    for n in range(8):
+        await talk(
+            memory,
+            f"t{n}",
+            said(f"The choir on floor {n} was loud"),
+            said(f"Was the lift to floor {n} out of order?"),
+        )
+    query = "Can you recommend a snack for the train?"
+    past = "Which snack did I recommend for the train?"
+    before = {hit.content: hit.score for hit in await found(memory, query, k=18)}
+    of_the_past = contents(await found(memory, past, k=18))
+    verdict = await memory.add_explicit_memory(
+        KIM, "No peanuts or almonds, they make my throat swell up", memory_type="constraint"
+    )
+    assert verdict.outcome == "stored"
+    hits = await found(memory, query, k=18)
+    gains = {hit.content: hit.score - before[hit.content] for hit in hits}
+    assert gains[turn] == max(gains.values()) > 0.01
+    assert sorted(gains.values())[-3] < 0.5 * gains[turn], "beside its neighbour"
+    assert all("peanut" not in hit.matched for hit in hits), "matched are the query's own words"
+    assert contents(await found(memory, past, k=18)) == of_the_past, "that asks for no help"
+
+
+async def test_nothing_that_awaits_confirmation_lends_its_words(memory: MemoryService) -> None:
+    turn = "By the way, peanuts and almonds make my throat swell up"
+    await talk(memory, "s1", said(turn), said("The snack bar is nice"), said("So is the train"))
+    query = "Can you recommend a snack for the train?"
+    before = [(hit.content, hit.score) for hit in await found(memory, query)]
+    verdict = await memory.add_explicit_memory(
+        KIM, "No peanuts or almonds, ever", memory_type="constraint", confidence=0.75
+    )
+    assert verdict.outcome == "pending"
+    after = await found(memory, query, include_pending=True)
+    assert [(hit.content, hit.score) for hit in after] == before

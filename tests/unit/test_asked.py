@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
-from datetime import date
+from datetime import UTC, date, datetime
+from uuid import UUID
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.retrieval.asked import read, sentences, speaker_candidates
+from mnemic.model import Hit, MemoryItem, MemoryType, Parts, Scope
+from mnemic.retrieval.asked import (
+    LENT,
+    lend,
+    read,
+    sentences,
+    speaker_candidates,
+    standing,
+    wants_help,
+)
 
 TODAY = date(2025, 11, 19)
 
@@ -115,3 +125,69 @@ def test_every_query_can_be_read(query: str) -> None:
     assert len(asked.names) == len(asked.of_name) <= 256
     assert all(0 <= n < len(asked.lexemes) for places in asked.of_name for n in places)
     assert len(sentences(query)) <= 24
+
+
+def test_what_is_lent_comes_last_and_counts_little() -> None:
+    asked = read("Can you recommend a snack?", TODAY)
+    richer = lend(asked, ["I never eat peanuts or any other snack", "我不吃花生"])
+    own = len(asked.lexemes)
+    assert richer.lexemes[:own] == asked.lexemes
+    assert richer.tells[:own] == asked.tells
+    assert {"peanut", "花生"} <= set(richer.lexemes[own:])
+    assert set(richer.tells[own:]) == {LENT}
+    assert richer.lent == len(richer.lexemes) - own
+    assert len(set(richer.lexemes)) == len(richer.lexemes), "no word twice"
+    assert not {"i", "any", "or"} & set(richer.lexemes[own:]), "everyday words tell nothing"
+
+
+@given(st.text(max_size=100), st.lists(st.text(max_size=2_000), max_size=3))
+def test_anything_can_be_lent(query: str, texts: list[str]) -> None:
+    asked = read(query, TODAY)
+    richer = lend(asked, texts)
+    assert len(richer.lexemes) == len(richer.tells) <= len(asked.lexemes) + 64
+    assert lend(asked, []) == asked
+
+
+def found(content: str, memory_type: MemoryType, scope: Scope = "user") -> Hit:
+    at = datetime(2025, 3, 1, tzinfo=UTC)
+    item = MemoryItem(
+        id=UUID(int=1),
+        scope=scope,
+        scope_id="mia",
+        owner_id="mia",
+        memory_type=memory_type,
+        content=content,
+        source="user",
+        confidence=0.9,
+        status="active",
+        created_at=at,
+        recorded_at=at,
+        valid_from=at,
+    )
+    return Hit(item, 0.5, Parts(0.5, 0.9, 0.6))
+
+
+def test_only_the_users_own_wishes_and_habits_stand_until_further_notice() -> None:
+    hits = [
+        found("I live in Graz", "fact"),
+        found("no peanuts", "constraint"),
+        found("we use tabs", "preference", "project"),
+        found("I like tea", "preference", "session"),
+        found("I run at six", "habit"),
+        found("I like figs", "preference"),
+    ]
+    assert standing(hits) == ("no peanuts", "I like tea", "I run at six")
+
+
+@pytest.mark.parametrize(
+    ("query", "wanted"),
+    [
+        ("Can you suggest a restaurant?", True),
+        ("帮我推荐一部电影", True),
+        ("Where did I park?", False),
+        ("我上次推荐过什么", False),
+        ("", False),
+    ],
+)
+def test_standing_wishes_apply_to_wishes_for_help(query: str, wanted: bool) -> None:
+    assert wants_help(query) is wanted

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.errors import InvalidInput, PermissionDenied
+from mnemic.errors import InvalidInput
 from mnemic.model import SCOPE_PRIORITY, SCOPES, Actor, clean_id
 from mnemic.permissions import home, readable
 
@@ -107,15 +107,15 @@ def test_the_nearer_scope_weighs_more() -> None:
     assert set(SCOPE_PRIORITY) == set(SCOPES)
 
 
-def test_where_an_item_lives_and_who_may_not_put_it_there() -> None:
+def test_where_an_item_lives_and_where_an_actor_asks() -> None:
     actor = Actor("kim", project="apollo", session="s/1")
     assert home(actor, "user") == ("user:kim", "kim")
     assert home(actor, "session") == ("session:kim/s%2F1", "s/1")
-    assert readable(actor) == ["user:kim", "session:kim/s%2F1"]
+    assert home(actor, "project") == ("project:apollo", "apollo")
+    assert readable(actor) == ["user:kim", "session:kim/s%2F1", "project:apollo"]
+    assert readable(Actor("kim", session="s/1")) == ["user:kim", "session:kim/s%2F1"]
     assert readable(actor, "user") == ["user:kim"]
-    with pytest.raises(PermissionDenied) as denied:
-        home(actor, "project")
-    assert denied.value.code == "not_a_member"
+    assert readable(actor, "project") == ["project:apollo"]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemic.retrieval.meaning import WORDS_ALONE
 from mnemic.retrieval.nearest import LEAST, Nearest, pays
 
 counts = st.integers(0, 10_000_000)
@@ -38,3 +39,14 @@ def test_sizes_are_forgotten_when_a_scope_shrinks() -> None:
     assert nearest._sizes == {("user:kim",): LEAST}
     nearest.learn(("user:kim",), 3)
     assert not nearest._sizes
+
+
+def test_a_large_scope_may_have_an_index_until_that_was_looked_up() -> None:
+    nearest = Nearest()
+    assert not nearest.large(("user:kim",))
+    assert not nearest.may_pay(WORDS_ALONE, ("user:kim",), 64)
+    nearest.learn(("user:kim",), 20_000)
+    assert nearest.large(("user:kim",))
+    assert nearest.may_pay(WORDS_ALONE, ("user:kim",), 64)
+    nearest._indexes[WORDS_ALONE.model_id] = (0, float("inf"))
+    assert not nearest.may_pay(WORDS_ALONE, ("user:kim",), 64)

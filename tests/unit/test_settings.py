@@ -42,6 +42,7 @@ GOOD: dict[str, tuple[str, str, Any]] = {
     "MNEMIC_EMBEDDING_API_KEY": ("embedding_api_key", "abc", SecretStr("abc")),
     "MNEMIC_EMBEDDING_DIMENSIONS": ("embedding_dimensions", "768", 768),
     "MNEMIC_CHAT_BASE_URL": ("chat_base_url", "https://c.example/v1", "https://c.example/v1"),
+    "MNEMIC_SEARCH_FUNCTION": ("search_function", "off", "off"),
     "MNEMIC_CHAT_MODEL": ("chat_model", "big", "big"),
     "MNEMIC_CHAT_API_KEY": ("chat_api_key", "def", SecretStr("def")),
 }

@@ -169,3 +169,20 @@ def test_the_order_of_the_rows_does_not_matter(order: list[int]) -> None:
 def test_likelihood_keeps_the_order(one: float, two: float) -> None:
     low, high = sorted((one, two))
     assert 0.0 <= likelihood(low) <= likelihood(high) <= 1.0
+
+
+counts = st.integers(0, 3)
+
+
+@given(st.lists(st.tuples(counts, counts, counts), min_size=1, max_size=8))
+def test_what_is_lent_lifts_who_holds_it_and_lowers_nobody(held: list[tuple[int, ...]]) -> None:
+    lent = replace(ASKED, lexemes=(*ASKED.lexemes, "ivy"), tells=(1.0, 1.0, 0.2), lent=1)
+    scope = replace(SCOPE, df=(3, 5, 4))
+    talks = [UUID(int=n + 1) for n in range(len(held))]
+    rows = [turn(1, talk, tf=tf) for talk, tf in zip(talks, held, strict=True)]
+    bare = [replace(row, tf=row.tf[:2]) for row in rows]
+    before = {one.row.id: one for one in rank(bare, ASKED, SCOPE, LINE)}
+    for one in rank(rows, lent, scope, LINE):
+        gain = one.score - before[one.row.id].score
+        assert gain > 0 if one.row.tf[2] else gain == pytest.approx(0, abs=1e-12)
+        assert one.relevance - before[one.row.id].relevance == pytest.approx(gain, abs=1e-12)

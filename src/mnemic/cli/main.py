@@ -8,7 +8,22 @@ import sys
 import typer
 
 from mnemic._version import __version__
-from mnemic.cli import database, demo, embedding, evaluate, ingest, memory, resources
+from mnemic.cli import (
+    apikey,
+    audit,
+    consent,
+    database,
+    demo,
+    embedding,
+    erase,
+    evaluate,
+    ingest,
+    memory,
+    projects,
+    resources,
+    serve,
+    tasks,
+)
 from mnemic.cli.options import INTERRUPTED, REFUSED
 from mnemic.cli.output import Output, unwritable
 
@@ -38,7 +53,22 @@ def application() -> typer.Typer:
             raise typer.Exit
         _log_to_stderr(verbose)
 
-    for module in (memory, ingest, resources, demo, evaluate, database, embedding):
+    for module in (
+        memory,
+        ingest,
+        resources,
+        projects,
+        tasks,
+        consent,
+        erase,
+        audit,
+        demo,
+        evaluate,
+        database,
+        embedding,
+        apikey,
+        serve,
+    ):
         module.register(app)
     return app
 

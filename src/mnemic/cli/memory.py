@@ -121,13 +121,19 @@ async def search(
 
 
 def _show_found(common: Common, query: str, hits: Sequence[Hit | ResourceHit]) -> None:
-    cut = len(query.strip()) > MAX_QUERY
+    cut = _was_cut(common, query)
     if common.out.as_json:
         common.out.result({"hits": [hit_json(hit) for hit in hits], "query_cut": cut})
     else:
         show_hits(hits, common.out)
+
+
+def _was_cut(common: Common, query: str) -> bool:
+    """Tell whether a query was too long to be read whole, and say so."""
+    cut = len(query.strip()) > MAX_QUERY
     if cut:
         common.out.note(f"Only the first {MAX_QUERY:,} characters of the query were read.")
+    return cut
 
 
 async def context(
@@ -140,7 +146,8 @@ async def context(
     whole(budget, 20, 100_000, "budget_tokens")
     async with common.open() as memory:
         text = await memory.build_context(common.actor, query, budget)
-    common.out.result({"context": text}, text or "Nothing relevant is known.")
+    value = {"context": text, "query_cut": _was_cut(common, query)}
+    common.out.result(value, text or "Nothing relevant is known.")
     return DONE
 
 

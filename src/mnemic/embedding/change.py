@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote
 
+import structlog
+
 from mnemic.embedding.calibration import builtin_pairs
 from mnemic.embedding.follow import Count, Progress, Refused
 from mnemic.embedding.protocol import Embedder, embed_all
 from mnemic.embedding.refill import BATCH, ChunkTexts, Opened, Refill, inside
 from mnemic.embedding.registry import Model, known
-from mnemic.errors import Conflict, EmbeddingError
+from mnemic.errors import Conflict, ConsentRequired, EmbeddingError
 from mnemic.keys import KeyRing
 from mnemic.model import Actor
 from mnemic.storage.pool import Database, Transaction
@@ -26,6 +28,7 @@ from mnemic.storage.statements import statements
 
 _SQL = statements("maintenance")
 _MODELS = statements("models")
+_LOG = structlog.get_logger("mnemic.reembed")
 _ROUNDS, _OPEN_ROUNDS = 50, 3
 
 
@@ -124,16 +127,18 @@ class ModelChange:
         return str(state["name"]) if state else ""
 
     async def _fill(self, opened: Opened, target: Model, count: Count) -> None:
-        refill = Refill(opened, self._keys, target, self._chunk_texts, False, count.add)
-        actor: Actor | None = None
         async for scope_key in self._scopes():
+            # one batch a scope: nobody's texts wait in it until somebody else's fill it
+            refill = Refill(opened, self._keys, target, self._chunk_texts, False, count.add)
             actor = actor_of(scope_key)
-            await refill.scope(actor, scope_key)
-        if actor is not None:
-            await refill.flush(actor)
+            try:
+                await refill.scope(actor, scope_key)
+                await refill.flush(actor)
+            except ConsentRequired:
+                _LOG.info("reembedding skipped a user who refused")
 
     async def _scopes(self) -> AsyncIterator[str]:
-        """Walk along the index: from each scope key to the next greater one."""
+        """Walk along the index, from each scope key to the next greater one, past users who refused."""
         after = ""
         while True:
             async with self._database.system() as tx:
@@ -141,7 +146,8 @@ class ModelChange:
             if row is None or row["scope_key"] is None:
                 return
             after = row["scope_key"]
-            yield after
+            if not row["refused"]:
+                yield after
 
     async def _switch(
         self, target: Model, last: Count | None

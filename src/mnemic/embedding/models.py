@@ -65,13 +65,17 @@ class Models:
         deployments: Model,
         connect: Connect,
         *,
+        ask_first: bool = False,
         capacity: int = 256,
         remembered: int = 10_000,
     ) -> None:
+        """``ask_first``: no text is embedded before a transaction has seen to its user's consent; with a
+        user's own endpoint that is always so."""
         self._database = database
         self._keys = keys
         self.deployments = deployments
         self.connect = connect
+        self._ask_first = ask_first
         self._capacity = capacity
         self._remembered = remembered
         self._of_user: OrderedDict[str, int] = OrderedDict()
@@ -84,14 +88,26 @@ class Models:
         if model_id is not None:
             self._of_user.move_to_end(actor.user_scope)
             known = self._known(model_id)
-            if known is not None:
+            if known is self.deployments and not self._ask_first:
                 return known
         async with self._database.transaction(actor) as tx:
             return await self.within(tx, actor)
 
+    def remembers(self, actor: Actor) -> bool:
+        """Tell whether ``for_actor`` knows whose model it is without asking."""
+        return actor.user_scope in self._of_user
+
+    def told(self, actor: Actor, model_id: int | None) -> None:
+        """Remember which model is the actor's, as a statement about the user just told."""
+        if model_id is not None and self._known(model_id) is not None:
+            self._remember(actor, model_id)
+
     async def for_scope(self, actor: Actor, scope: str) -> Model:
         """Return the model of one of the actor's scopes: user, session or project."""
-        return self.deployments if scope == "project" else await self.for_actor(actor)
+        if scope == "project" and not self._ask_first:
+            return self.deployments
+        model = await self.for_actor(actor)
+        return self.deployments if scope == "project" else model
 
     async def within(self, tx: Transaction, actor: Actor) -> Model:
         """Return the model that was in use when the transaction began."""
@@ -104,13 +120,13 @@ class Models:
         own = row["own"] if row and not of_project else None
         return await self._load(tx, actor, own or (row["deployments"] if row else None))
 
-    async def hold(self, tx: Transaction, actor: Actor, model: Model) -> None:
-        """See to it that vectors of ``model`` may be written to the user's scopes until the transaction ends.
+    async def hold(self, tx: Transaction, actor: Actor, scope_key: str, model: Model) -> None:
+        """See to it that vectors of ``model`` may be written to a scope until the transaction ends.
 
         For writers that lock no scope; call it before any row is locked. Raises as ``require``.
         """
         await tx.one(_SQL["hold_model"], {"user_scope": actor.user_scope})
-        await self.require(tx, actor, actor.user_scope, model)
+        await self.require(tx, actor, scope_key, model)
 
     async def require(self, tx: Transaction, actor: Actor, scope_key: str, model: Model) -> None:
         """See to it that vectors of ``model`` may be written here; call it under the scope's lock.
@@ -155,11 +171,14 @@ class Models:
         if model_id is None:
             return self.deployments
         model = self._known(model_id) or await self._open(tx, actor, model_id)
+        self._remember(actor, model_id)
+        return model
+
+    def _remember(self, actor: Actor, model_id: int) -> None:
         self._of_user[actor.user_scope] = model_id
         self._of_user.move_to_end(actor.user_scope)
         while len(self._of_user) > self._remembered:
             self._of_user.popitem(last=False)
-        return model
 
     async def _open(self, tx: Transaction, actor: Actor, model_id: int) -> Model:
         key = await self._keys.find(tx, actor)

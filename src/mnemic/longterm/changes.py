@@ -21,6 +21,7 @@ from mnemic.longterm.judge import slots
 from mnemic.longterm.known import Place
 from mnemic.longterm.write import Writer, written
 from mnemic.model import Actor, MemoryItem, MemoryType, Vector, Verdict
+from mnemic.storage.pool import Deed
 from mnemic.storage.statements import statements
 
 _SQL = statements("items")
@@ -69,14 +70,15 @@ class Changes:
     async def confirm(self, actor: Actor, item_id: object) -> Verdict:
         """Make a pending item active, by its user's word; what it replaces is superseded.
 
-        Raises Conflict: ``item_not_pending`` for any other item, ``instruction_like`` for text that reads
-        like an instruction, which never becomes active.
+        An item that another member has contested stays as it is, and its question is answered. Raises
+        Conflict: ``item_not_pending`` where nothing is asked, ``instruction_like`` for text that reads like
+        an instruction, which never becomes active.
         """
         wanted = parse_id(item_id)
         async with self._writer.database.transaction(actor) as tx:
-            place, row = await self._items.hold(tx, actor, wanted)
-            _require_pending(row)
+            place, row = await self._items.hold(tx, actor, wanted, "edit")
             asked = await tx.one(_SQL["question"], {"scopes": [place.scope_key], "id": wanted})
+            _require_asked(row, asked)
             if asked is not None and asked["reason"] == "instruction_like":
                 raise Conflict(
                     "instruction_like", "Text that reads like an instruction stays pending."
@@ -84,21 +86,26 @@ class Changes:
             item = open_item(place.key, row)
             sure = Screened(item.content, max(item.confidence, CONFIRMED))
             decision = await self._activate(place, wanted, sure)
-        return written(wanted, decision, "confirmed")
+            verdict = written(wanted, decision, "confirmed")
+            await tx.answer(verdict, Deed("confirm_memory", wanted, row["status"], "active"))
+        return verdict
 
     async def deny(self, actor: Actor, item_id: object) -> Verdict:
-        """Remove a pending item that its user says is not true, with its earlier versions.
+        """Remove an item that its user, being asked, says is not true, with its earlier versions.
 
-        Raises Conflict (``item_not_pending``) for any other item.
+        Raises Conflict (``item_not_pending``) where nothing is asked.
         """
         wanted = parse_id(item_id)
         async with self._writer.database.transaction(actor) as tx:
-            place, row = await self._items.hold(tx, actor, wanted)
-            _require_pending(row)
+            place, row = await self._items.hold(tx, actor, wanted, "edit")
+            asked = await tx.one(_SQL["question"], {"scopes": [place.scope_key], "id": wanted})
+            _require_asked(row, asked)
             await self._items.remove(place, wanted)
-        return Verdict(
-            "rejected", id=wanted, reason="denied", message="Denied by its user and removed."
-        )
+            verdict = Verdict(
+                "rejected", id=wanted, reason="denied", message="Denied by its user and removed."
+            )
+            await tx.answer(verdict, Deed("deny_memory", wanted, row["status"]))
+        return verdict
 
     async def update(
         self,
@@ -137,9 +144,12 @@ class Changes:
         if isinstance(new, Verdict):
             return replace(new, id=wanted)
         async with self._writer.database.transaction(actor) as tx:
-            place, row = await self._items.hold(tx, actor, wanted)
+            place, row = await self._items.hold(tx, actor, wanted, "edit")
             _require_current(row, before, expected_version)
-            return await self._apply(place, new)
+            verdict = await self._apply(place, new)
+            deed = Deed("edit_memory", wanted, before.version, before.version + 1)
+            await tx.answer(verdict, *([] if verdict.outcome == "duplicate" else [deed]))
+        return verdict
 
     async def _next(self, actor: Actor, before: MemoryItem, draft: Draft) -> _Version | Verdict:
         screened = self._writer.screen(actor, draft)
@@ -242,6 +252,7 @@ class Changes:
             await place.tx.run(_SQL["revise"], params)
             return
         found_by = search_columns(place.key, text, new.vector, place.model.model_id, slots(text))
+        found_by["content_mac"] = place.mac(text)
         await place.tx.run(_SQL["replace"], params | found_by | {"corrected": new.corrected})
 
 
@@ -256,11 +267,13 @@ def _as_draft(item: MemoryItem) -> Draft:
         valid_to=item.valid_to,
         reason=item.reason,
         metadata=item.metadata,
+        visibility=item.visibility,
     )
 
 
-def _require_pending(row: Row) -> None:
-    if row["status"] != "pending":
+def _require_asked(row: Row, asked: Row | None) -> None:
+    contested = row["status"] == "active" and asked is not None
+    if row["status"] != "pending" and not contested:
         raise Conflict("item_not_pending", "This item awaits no answer. Read it again.")
 
 

@@ -9,7 +9,8 @@ from datetime import UTC, datetime
 from mnemic.checks import aware, one_of
 from mnemic.errors import InvalidInput
 from mnemic.item_rows import metadata_text
-from mnemic.model import MEMORY_TYPES, SCOPES, SOURCES, MemoryType, Scope, Source
+from mnemic.model import MEMORY_TYPES, SCOPES, SOURCES, MemoryType, Scope, Source, Visibility
+from mnemic.permissions import checked_visibility
 from mnemic.text import normalise
 
 MAX_SOURCE_ID = 500
@@ -30,6 +31,7 @@ class Draft:
     valid_to: datetime | None = None
     reason: str | None = None
     metadata: Mapping[str, object] = field(default_factory=dict)
+    visibility: Visibility = "members"
 
 
 def checked(draft: Draft) -> Draft:
@@ -37,13 +39,14 @@ def checked(draft: Draft) -> Draft:
 
     Raises InvalidInput: ``not_a_draft``, ``unknown_memory_type``, ``unknown_scope``, ``unknown_source``,
     ``invalid_source_id``, ``naive_datetime``, ``datetime_out_of_range``, ``validity_reversed``,
-    ``metadata_not_json``, ``metadata_too_large``.
+    ``metadata_not_json``, ``metadata_too_large``, ``unknown_visibility``, ``visibility_without_project``.
     """
     if not isinstance(draft, Draft):
         raise InvalidInput("not_a_draft", "Every memory to add must be a Draft.")
     one_of(draft.memory_type, MEMORY_TYPES, "memory_type")
     one_of(draft.scope, SCOPES, "scope")
     one_of(draft.source, SOURCES, "source")
+    checked_visibility(draft.visibility, draft.scope)
     start, end = aware(draft.valid_from, "valid_from"), aware(draft.valid_to, "valid_to")
     if start is not None and end is not None and end <= start:
         raise InvalidInput("validity_reversed", "valid_to must be later than valid_from.")

@@ -60,6 +60,7 @@ class Neighbour:
     """A stored text that may be the same, or older, or newer, with the time since when it is true.
 
     ``same_slot`` says that both fill an attribute of which there is one at a time, such as an employer.
+    ``others`` names the member of a project who wrote it, where the asker may not change it.
     """
 
     id: UUID
@@ -67,13 +68,16 @@ class Neighbour:
     similarity: float
     valid_from: datetime | None = None
     same_slot: bool = False
+    others: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
     """What the neighbours say: ``duplicate_of`` one, or a new row that supersedes some.
 
-    ``superseded_by`` is set for a text that arrives late: what is known since ``until`` replaced it.
+    ``superseded_by`` is set for a text that arrives late: what is known since ``until`` replaced it. What
+    would be superseded and is another's stays beside it as ``contested``; what is said again and is
+    another's (``untouched``) gains nothing from it.
     """
 
     duplicate_of: UUID | None = None
@@ -81,6 +85,8 @@ class Decision:
     why: str | None = None
     superseded_by: UUID | None = None
     until: datetime | None = None
+    contested: tuple[Neighbour, ...] = ()
+    untouched: bool = False
 
 
 def screen(content: object, confidence: object, limits: Limits, user: str) -> Screened | Verdict:
@@ -127,6 +133,7 @@ def decide(
     counts.
     """
     retired: list[UUID] = []
+    contested: list[Neighbour] = []
     later: list[tuple[datetime, UUID]] = []
     why: str | None = None
     for neighbour in sorted(neighbours, key=lambda n: -n.similarity):
@@ -138,16 +145,18 @@ def decide(
         if found is None:
             continue
         if found.label == "same":
-            return Decision(duplicate_of=neighbour.id, why=found.why)
+            return Decision(neighbour.id, why=found.why, untouched=neighbour.others is not None)
         if late and neighbour.valid_from is not None:
             later.append((neighbour.valid_from, neighbour.id))
+        elif neighbour.others is not None:
+            contested.append(neighbour)
         else:
             retired.append(neighbour.id)
             why = why or found.why
     if later:
         until, by = min(later)
-        return Decision(None, tuple(retired), OLDER, by, until)
-    return Decision(supersedes=tuple(retired), why=why)
+        return Decision(None, tuple(retired), OLDER, by, until, tuple(contested))
+    return Decision(supersedes=tuple(retired), why=why, contested=tuple(contested))
 
 
 def announces_change(text: str) -> bool:

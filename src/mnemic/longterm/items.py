@@ -15,9 +15,9 @@ from mnemic.ids import parse_id
 from mnemic.item_rows import Row, at, open_item
 from mnemic.longterm.known import Place, lock
 from mnemic.longterm.write import Writer
-from mnemic.model import MEMORY_TYPES, Actor, MemoryItem, MemoryType, Scope
-from mnemic.permissions import readable
-from mnemic.storage.pool import Transaction
+from mnemic.model import MEMORY_TYPES, Actor, MemoryItem, MemoryType, Scope, known_actor
+from mnemic.permissions import Action, readable, require, require_member
+from mnemic.storage.pool import Deed, Transaction
 from mnemic.storage.statements import statements
 
 _SQL = statements("items")
@@ -62,7 +62,7 @@ class Deletion:
 
 
 class Items:
-    """Reads, lists and deletes the items of one actor."""
+    """Reads, lists and deletes the items of one actor, and of the project that the actor names."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
@@ -103,12 +103,11 @@ class Items:
             "limit": limit + 1,
         }
         async with self._database.transaction(actor) as tx:
-            key = await self._keys.find(tx, actor)
-            if key is None:
-                return Page((), 0)
+            require_member(tx.role, scope)
+            keys = await self._keys.readable(tx, actor)
             rows = await tx.all(_SQL["list"], params)
             counted = await tx.one(_SQL["count"], params)
-        shown = tuple(open_item(key, row) for row in rows[:limit])
+        shown = tuple(open_item(keys[row["scope_key"]], row) for row in rows[:limit])
         last = shown[-1] if len(rows) > limit else None
         next_page = encode_cursor(last.recorded_at, last.id) if last else None
         return Page(shown, counted["total"] if counted else 0, next_page)
@@ -118,39 +117,49 @@ class Items:
         wanted = parse_id(item_id)
         async with self._database.transaction(actor) as tx:
             key, _ = await self.fetch(tx, actor, wanted)
-            params = {"scopes": list(actor.scope_keys), "id": wanted}
+            params = {"scopes": list(actor.readable_scopes), "id": wanted}
             return [open_item(key, row) for row in await tx.all(_SQL["history"], params)]
 
     async def delete(self, actor: Actor, item_id: object, *, dry_run: bool = False) -> Deletion:
         """Remove an item and the earlier versions that it superseded; nothing of them stays."""
         wanted = parse_id(item_id)
         async with self._database.transaction(actor) as tx:
-            place, _ = await self.hold(tx, actor, wanted)
+            place, _ = await self.hold(tx, actor, wanted, "delete")
             ids = await self.remove(place, wanted, dry_run=dry_run)
-        return Deletion(len(ids), ids, dry_run)
+            deletion = Deletion(len(ids), ids, dry_run)
+            deeds = () if dry_run else [Deed("delete_memory", item_id) for item_id in ids]
+            await tx.answer(deletion, *deeds)
+        return deletion
 
     async def delete_all(self, actor: Actor, *, dry_run: bool = False) -> Deletion:
-        """Remove every item of the user, those of all sessions included."""
-        params = {"user_scope": actor.user_scope, "sessions": actor.session_prefix}
+        """Remove every item of the user, those of all sessions included; a project's stay."""
+        params = {"user_scope": known_actor(actor).user_scope, "sessions": actor.session_prefix}
         async with self._database.transaction(actor) as tx:
-            if not dry_run:
-                await tx.one(_SQL["lock_scope"], {"scope_key": actor.user_scope})
-                return Deletion(await tx.run(_SQL["delete_all"], params))
-            row = await tx.one(_SQL["count_all"], params)
-        return Deletion(row["total"] if row else 0, dry_run=True)
+            if dry_run:
+                row = await tx.one(_SQL["count_all"], params)
+                return Deletion(row["total"] if row else 0, dry_run=True)
+            await tx.one(_SQL["lock_scope"], {"scope_key": actor.user_scope})
+            deletion = Deletion(await tx.run(_SQL["delete_all"], params))
+            await tx.answer(deletion, Deed("delete_all_memories", actor.user_scope, deletion.count))
+        return deletion
 
     async def questions(self, actor: Actor, *, limit: int = 100) -> list[Question]:
-        """Return what awaits the user's word, oldest first; ``limit`` is 1 to 10,000."""
+        """Return what awaits the user's word, oldest first; ``limit`` is 1 to 10,000.
+
+        Of a project's items those that the actor wrote: nobody else is asked.
+        """
         whole(limit, 1, MAX_QUESTIONS, "limit")
-        params = {"scopes": list(actor.scope_keys), "limit": limit}
+        params = {
+            "scopes": list(known_actor(actor).readable_scopes),
+            "user_id": actor.user,
+            "limit": limit,
+        }
         async with self._database.transaction(actor) as tx:
-            key = await self._keys.find(tx, actor)
-            if key is None:
-                return []
+            keys = await self._keys.readable(tx, actor)
             found = []
             for row in await tx.all(_SQL["open_questions"], params):
                 place = at(row["scope_key"], row["item_id"], "question", 1)
-                asked = key.open(row["question_enc"], place)
+                asked = keys[row["scope_key"]].open(row["question_enc"], place)
                 item = open_item(*await self.fetch(tx, actor, row["item_id"]))
                 shown = None if row["reason"] == "instruction_like" else asked
                 found.append(Question(item, row["reason"], shown, row["asked_at"]))
@@ -160,22 +169,29 @@ class Items:
         self, tx: Transaction, actor: Actor, item_id: UUID, statement: str = "get"
     ) -> tuple[Any, Row]:
         """Return an item's row with the key that opens it. Raises NotFound (``item_not_found``)."""
-        key = await self._keys.find(tx, actor)
-        params = {"scopes": list(actor.scope_keys), "id": item_id}
-        row = await tx.one(_SQL[statement], params) if key else None
+        keys = await self._keys.readable(tx, actor)
+        params = {"scopes": list(actor.readable_scopes), "id": item_id}
+        row = await tx.one(_SQL[statement], params)
         if row is None:
             raise NotFound("item_not_found", "There is no such memory item.")
-        return key, row
+        return keys[row["scope_key"]], row
 
-    async def hold(self, tx: Transaction, actor: Actor, item_id: UUID) -> tuple[Place, Row]:
-        """Return an item's row with its scope locked against other writers.
+    async def hold(
+        self, tx: Transaction, actor: Actor, item_id: UUID, action: Action
+    ) -> tuple[Place, Row]:
+        """Return an item's row, for whoever may do that to it, with its scope locked against other writers.
 
         The scope is locked before the row, as adding does it, so that no two writers wait for each other.
+        Raises NotFound (``item_not_found``), PermissionDenied (``role_too_low``).
         """
         key, seen = await self.fetch(tx, actor, item_id)
+        if seen["scope"] == "project":
+            require(tx.role, action, seen["visibility"], own=seen["owner_id"] == actor.user)
+            key = await self._keys.obtain(tx, actor, seen["scope_key"], of=seen["owner_id"])
         await lock(tx, seen["scope_key"])
         model = await self._writer.models.in_use(tx, actor, seen["scope_key"])
-        place = Place(tx, key, seen["scope_key"], model)
+        private = seen["visibility"] == "owner_only"
+        place = Place(tx, key, seen["scope_key"], model, actor.user, private)
         _, row = await self.fetch(tx, actor, item_id, "get_for_update")
         return place, row
 
@@ -186,5 +202,6 @@ class Items:
         params: dict[str, Any] = {"scopes": [place.scope_key], "id": item_id}
         ids = [row["id"] for row in await place.tx.all(_SQL["chain_ids"], params)]
         if not dry_run:
-            await place.tx.run(_SQL["delete"], params | {"ids": ids})
+            gone = {row["id"] for row in await place.tx.all(_SQL["delete"], params | {"ids": ids})}
+            ids = [one for one in ids if one in gone]  # what others wrote may have to stay
         return tuple(ids)

@@ -5,18 +5,20 @@ Reads inside the caller's transaction; what follows from the answers is written 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 from mnemic.crypto import DataKey
 from mnemic.embedding.registry import Model
-from mnemic.item_rows import at, blind_slots
+from mnemic.item_rows import Row, at, blind_slots
+from mnemic.longterm.foresee import Beside, Candidate, Earlier, Incoming, Twin
 from mnemic.longterm.gate import DISTANT, Decision, Judge, Neighbour, announces_change, decide
 from mnemic.longterm.judge import Judgement, judge, slots
-from mnemic.model import Vector
-from mnemic.storage.halfvec import HalfVector
+from mnemic.model import Vector, Visibility
+from mnemic.permissions import may
+from mnemic.storage.halfvec import HalfVector, HalfVectors
 from mnemic.storage.pool import Transaction
 from mnemic.storage.statements import statements
 from mnemic.text import exact_form
@@ -25,35 +27,46 @@ _SQL = statements("items")
 NEIGHBOURS, MEMBERS = 8, 16
 """How many of the nearest are judged; more when a whole kind may be denied."""
 NOBODY = UUID(int=0)
+_ROUNDING = 1e-6  # the database compares with a little more than the curve asks for
 Opinions = Mapping[tuple[str, str], Judgement]
 NO_OPINIONS: Opinions = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One scope inside an open transaction, with the key and the embedding model of what lies in it."""
+    """One scope inside an open transaction, with the key and the embedding model of what lies in it.
+
+    ``private`` is what nobody but ``user`` sees in a project: it is compared with its own kind only.
+    """
 
     tx: Transaction
     key: DataKey
     scope_key: str
     model: Model
+    user: str
+    private: bool = False
 
     async def lock(self) -> None:
         """Wait until no other writer is in this scope; taken before any row of it is locked."""
         await lock(self.tx, self.scope_key)
 
+    def mac(self, text: str) -> bytes:
+        """Return the keyed hash by which this very text is found again here."""
+        form = exact_form(text)
+        return self.key.mac(f"owner_only|{self.user}|{form}" if self.private else form)
+
+    def others(self, row: Row) -> str | None:
+        """Return whose item a row is where this user may not change it, else None."""
+        owner: str = row["owner_id"]
+        if not self.scope_key.startswith("project:"):
+            return None
+        visibility: Visibility = "owner_only" if self.private else "members"
+        return None if may(self.tx.role, "edit", visibility, own=owner == self.user) else owner
+
 
 async def lock(tx: Transaction, scope_key: str) -> None:
     """Wait until no other writer is in this scope, and nobody changes the embedding model of its user."""
     await tx.one(_SQL["lock_scope"], {"scope_key": scope_key})
-
-
-@dataclass(frozen=True, slots=True)
-class Twin:
-    """An item that holds the very same text; one that has expired makes room."""
-
-    id: UUID
-    expired: bool
 
 
 class Known:
@@ -71,14 +84,14 @@ class Known:
         """
         params = {
             "scope_key": place.scope_key,
-            "content_mac": place.key.mac(exact_form(text)),
+            "content_mac": place.mac(text),
             "since": since,
             "except_id": besides,
         }
         row = await place.tx.one(_SQL["exact"], params)
         if row is None and since is not None:
             row = await place.tx.one(_SQL["exact_past"], params)
-        return Twin(row["id"], row["expired"]) if row else None
+        return Twin(row["id"], row["expired"], others=place.others(row)) if row else None
 
     async def neighbours(
         self,
@@ -97,6 +110,7 @@ class Known:
         """
         params = {
             "scope_key": place.scope_key,
+            "private": place.private,
             "embedding": HalfVector(vector),
             "model_id": place.model.model_id,
             "since": since,
@@ -107,18 +121,43 @@ class Known:
         rows = await place.tx.all(_SQL["neighbours"], params)
         near = [(row, place.model.curve(row["cosine"])) for row in rows]
         return [
-            Neighbour(
-                row["id"],
-                place.key.open(
-                    row["content_enc"], at(place.scope_key, row["id"], "content", row["version"])
-                ),
-                similarity,
-                row["valid_from"],
-                row["same_slot"],
-            )
+            _neighbour(place, row, similarity)
             for row, similarity in near
             if similarity >= least or row["same_slot"]
         ]
+
+    async def look(
+        self, place: Place, items: Sequence[Incoming], vectors: Sequence[Vector]
+    ) -> list[Beside]:
+        """Return what stands beside each of some texts, with one look at the scope."""
+        least = [self.least(item.text) for item in items]
+        most = [NEIGHBOURS if one >= self.threshold else MEMBERS for one in least]
+        curve = place.model.curve
+        params = {
+            "scope_key": place.scope_key,
+            "model_id": place.model.model_id,
+            "private": place.private,
+            "macs": [place.mac(item.text) for item in items],
+            "sinces": [item.since for item in items],
+            "embeddings": HalfVectors(tuple(vectors)),
+            "slot_lists": [" ".join(blind_slots(place.key, item.slots)) for item in items],
+            "farthest": [1.0 - curve.raw(one) + _ROUNDING for one in least],
+            "most": most,
+        }
+        seen: list[list[Row]] = [[] for _ in items]
+        for row in await place.tx.all(_SQL["look"], params):
+            seen[row["item"] - 1].append(row)
+        parts = zip(seen, most, least, strict=True)
+        return [_beside(place, *part) for part in parts]
+
+    async def now(self, place: Place, items: Sequence[Incoming]) -> datetime:
+        """Return the transaction's time; where no text has a time of its own, any time does."""
+        if all(item.since is None and item.until is None for item in items):
+            return datetime.now(UTC)
+        row = await place.tx.one(_SQL["clock"])
+        assert row is not None
+        now: datetime = row["now"]
+        return now
 
     async def vector_of(self, place: Place, item_id: UUID) -> Vector | None:
         """Return the stored vector of an item; None when it is of another model."""
@@ -141,14 +180,43 @@ class Known:
         opinions: Opinions = NO_OPINIONS,
     ) -> Decision:
         """Return what the neighbours of a text make of it."""
-        least = min(DISTANT, self.threshold) if announces_change(text) else self.threshold
         found = await self.neighbours(
-            place, text, vector, least=least, since=since, besides=besides
+            place, text, vector, least=self.least(text), since=since, besides=besides
         )
-        return decide(text, found, _judge_with(opinions), self.threshold, since)
+        return decide(text, found, judge_with(opinions), self.threshold, since)
+
+    def least(self, text: str) -> float:
+        """Return the calibrated similarity from which stored texts are compared with this one."""
+        return min(DISTANT, self.threshold) if announces_change(text) else self.threshold
 
 
-def _judge_with(opinions: Opinions) -> Judge:
+def _beside(place: Place, rows: Sequence[Row], most: int, least: float) -> Beside:
+    twin, stored, earlier = None, [], []
+    for row in rows:
+        if row["arm"] == "twin":
+            twin = Twin(row["id"], row["expired"], row["asked"], place.others(row))
+            continue
+        cosine = row["cosine"]
+        similarity = place.model.curve(cosine)
+        if row["arm"] == "batch":
+            earlier.append(Earlier(row["other"] - 1, cosine, similarity, bool(row["same_slot"])))
+        else:
+            stored.append(Candidate(_neighbour(place, row, similarity), cosine, row["asked"]))
+    near = sum(not c.neighbour.same_slot or c.neighbour.similarity >= least for c in stored)
+    of_slot = sum(c.neighbour.same_slot for c in stored)
+    return Beside(most, least, twin, stored, earlier, cut=max(near, of_slot) >= most)
+
+
+def _neighbour(place: Place, row: Row, similarity: float) -> Neighbour:
+    sealed_at = at(place.scope_key, row["id"], "content", row["version"])
+    text = place.key.open(row["content_enc"], sealed_at)
+    slot = bool(row["same_slot"])
+    return Neighbour(row["id"], text, similarity, row["valid_from"], slot, place.others(row))
+
+
+def judge_with(opinions: Opinions) -> Judge:
+    """Return the judge, with a chat model's opinion where it gave one."""
+
     def judged(first: str, second: str, similarity: float | None) -> Judgement:
         return opinions.get((first, second)) or judge(first, second, similarity)
 

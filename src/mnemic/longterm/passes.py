@@ -18,8 +18,9 @@ from mnemic.longterm.extract import extract_rules
 from mnemic.longterm.extract.model import extract_with_model
 from mnemic.longterm.write import Writer
 from mnemic.model import Actor, Candidate, Turn, Verdict
+from mnemic.permissions import may
 from mnemic.session.messages import read_turns, session_ids
-from mnemic.storage.pool import Transaction
+from mnemic.storage.pool import Transaction, of_one_life
 from mnemic.storage.statements import statements
 
 _SQL = statements("messages")
@@ -79,17 +80,18 @@ class Passes:
         span = await self._start(actor)
         if span is None:
             return PassReport(0)
-        after, until = span
+        after, until, life = span
         findings: list[Finding] = []
         skipped: list[str] = []
-        while after < until:
-            upper = min(until, after + _WINDOW)
-            turns, first_new = await self._read(actor, after, upper)
-            candidates, unusable = await self._propose(turns, first_new)
-            skipped += unusable
-            findings += await self._store(actor, candidates, turns)
-            await self._seen(actor, upper)
-            after = upper
+        with of_one_life(life):
+            while after < until:
+                upper = min(until, after + _WINDOW)
+                turns, first_new, shares = await self._read(actor, after, upper)
+                candidates, unusable = await self._propose(turns, first_new)
+                skipped += unusable
+                findings += await self._store(actor, candidates, turns, shares)
+                await self._seen(actor, upper)
+                after = upper
         return PassReport(until - span[0], tuple(findings), tuple(skipped))
 
     async def admit_ai_write(self, actor: Actor) -> None:
@@ -103,7 +105,7 @@ class Passes:
             turn = session["last_seq"] if session else 0
             await self._count(tx, actor, turn)
 
-    async def _start(self, actor: Actor) -> tuple[int, int] | None:
+    async def _start(self, actor: Actor) -> tuple[int, int, int] | None:
         async with self._writer.database.transaction(actor) as tx:
             session = await tx.one(_SQL["lock_session"], session_ids(actor))
             if session is None:
@@ -111,7 +113,7 @@ class Passes:
             if session["extracted_seq"] >= session["last_seq"]:
                 return None
             await self._count(tx, actor, None)
-            return session["extracted_seq"], session["last_seq"]
+            return session["extracted_seq"], session["last_seq"], tx.key_epoch
 
     async def _count(self, tx: Transaction, actor: Actor, turn: int | None) -> None:
         ids = session_ids(actor) | {"turn": turn}
@@ -133,12 +135,13 @@ class Passes:
         full = row["used"] >= self._limit
         return Rate(row["used"], self._limit, row["retry_after"] if full else None)
 
-    async def _read(self, actor: Actor, after: int, until: int) -> tuple[list[Turn], int]:
+    async def _read(self, actor: Actor, after: int, until: int) -> tuple[list[Turn], int, bool]:
+        """Return turns, how many of them were seen before, and whether the actor writes for the project."""
         async with self._writer.database.transaction(actor) as tx:
             key = await self._writer.keys.obtain(tx, actor)
             turns = await read_turns(tx, key, actor, after=max(0, after - _CONTEXT), until=until)
         first_new = sum(1 for turn in turns if (turn.seq or 0) <= after)
-        return turns, first_new
+        return turns, first_new, may(tx.role, "create", "members", own=True)
 
     async def _propose(
         self, turns: Sequence[Turn], first_new: int
@@ -149,15 +152,15 @@ class Passes:
         return answer.candidates, [skipped.reason for skipped in answer.skipped]
 
     async def _store(
-        self, actor: Actor, candidates: Sequence[Candidate], turns: Sequence[Turn]
+        self, actor: Actor, candidates: Sequence[Candidate], turns: Sequence[Turn], shares: bool
     ) -> list[Finding]:
         said = {turn.seq: turn.created_at for turn in turns}
         drafts = [
             Draft(
                 content=candidate.content,
                 memory_type=candidate.memory_type,
-                # project memories need a membership; until then what is said stays with its user
-                scope="user" if candidate.scope == "project" else candidate.scope,
+                # what is said about a project that its user may not write to stays with the user
+                scope="user" if candidate.scope == "project" and not shares else candidate.scope,
                 confidence=candidate.confidence,
                 source=candidate.source,
                 source_id=actor.session,

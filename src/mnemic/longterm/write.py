@@ -1,12 +1,14 @@
 """How does a text become an item? One gate, one lock, one transaction.
 
-Texts are screened and embedded first. Then, under an advisory lock on the scope, each is compared with its
-neighbours and written with everything that follows from it: verdicts are true when the transaction commits,
-and a crash leaves all of it or nothing.
+Texts are screened, embedded and read first. Then, under an advisory lock on the scope, one look at it shows
+what stands beside them, what becomes of each is foreseen, and all of it is written at once; only a text that
+one look does not tell enough about is compared and written by itself. Verdicts are true when the transaction
+commits, and a crash leaves all of it or nothing.
 """
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -18,34 +20,34 @@ from mnemic.embedding.models import Models, switched
 from mnemic.embedding.registry import Model
 from mnemic.errors import Conflict, EmbeddingError, InvalidInput
 from mnemic.ids import new_id
-from mnemic.item_rows import at, seal_texts, search_columns
 from mnemic.keys import KeyRing
 from mnemic.longterm.draft import Draft, checked, texts_of
+from mnemic.longterm.foresee import Incoming, foresee
 from mnemic.longterm.gate import Decision, Limits, Screened, screen
 from mnemic.longterm.judge import Judgement, judge, slots
 from mnemic.longterm.judge.reading import reading_once
 from mnemic.longterm.judge_model import ask_judge
-from mnemic.longterm.known import NO_OPINIONS, Known, Opinions, Place
-from mnemic.longterm.questions import question
+from mnemic.longterm.known import NO_OPINIONS, Known, Opinions, Place, judge_with
+from mnemic.longterm.record import (
+    Columns,
+    Ready,
+    Row,
+    ask,
+    columns,
+    contest,
+    insert,
+    strengthen,
+    supersede,
+)
 from mnemic.model import Actor, Vector, Verdict
-from mnemic.permissions import home
-from mnemic.storage.pool import Database
+from mnemic.permissions import home, require
+from mnemic.storage.pool import Database, Deed, Transaction
 from mnemic.storage.statements import statements
 from mnemic.text import normalise
 
 _SQL = statements("items")
 BATCH = 100
 _ATTEMPTS = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Ready:
-    """A draft that passed the screen and has its vector, of ``model``."""
-
-    draft: Draft
-    screened: Screened
-    vector: Vector
-    model: Model
 
 
 class Writer:
@@ -74,20 +76,30 @@ class Writer:
         drafts are one transaction: after an error the call may be repeated, what stands is a duplicate.
         """
         verdicts: list[Verdict | None] = [None] * len(drafts)
-        ready: dict[str, list[tuple[int, Ready]]] = {}
+        ready: dict[_Spot, list[tuple[int, Ready]]] = {}
         meant = [checked(draft) for draft in drafts]
-        places = [home(actor, draft.scope)[0] for draft in meant]
+        places = [_spot(actor, draft) for draft in meant]
+        await self._admit(actor, meant)
         for index, result in enumerate(await self.prepare(actor, meant)):
             if isinstance(result, Verdict):
                 verdicts[index] = result
             else:
                 ready.setdefault(places[index], []).append((index, result))
-        for scope_key, waiting in ready.items():
+        for spot, waiting in ready.items():
             for batch in _chunks(waiting, BATCH):
-                written = await self._settled(actor, scope_key, [item for _, item in batch])
+                written = await self._settled(actor, spot, [item for _, item in batch])
                 for (index, _), verdict in zip(batch, written, strict=True):
                     verdicts[index] = verdict
         return [verdict for verdict in verdicts if verdict is not None]
+
+    async def _admit(self, actor: Actor, drafts: Sequence[Draft]) -> None:
+        """Turn away, before a text goes to any model, whoever may not have it stored."""
+        shared = [draft for draft in drafts if draft.scope == "project"]
+        if not shared and not self.database.consent_required:
+            return
+        async with self.database.transaction(actor) as tx:
+            for draft in shared:
+                require(tx.role, "create", draft.visibility)
 
     async def prepare(self, actor: Actor, drafts: Sequence[Draft]) -> list[Ready | Verdict]:
         """Screen, and embed with the model of each draft's scope; nothing is locked meanwhile."""
@@ -127,23 +139,26 @@ class Writer:
         if not isinstance(content, str):
             raise InvalidInput("content_not_text", "The content of a memory must be text.")
         text = normalise(content).text
-        model = await self.models.for_actor(actor)
+        of_project = scope_key == actor.project_scope
+        model = await self.models.for_scope(actor, "project" if of_project else "user")
         vector = await model.vector(text)
         async with self.database.transaction(actor) as tx:
-            key = await self.keys.find(tx, actor)
+            if of_project:
+                require(tx.role, "read")
+            key = await self.keys.find(tx, actor, scope_key)
             if key is None:
                 return Decision()
-            place = Place(tx, key, scope_key, model)
+            place = Place(tx, key, scope_key, model, actor.user)
             twin = await self.known.twin(place, text)
             if twin is not None and not twin.expired:
                 return Decision(duplicate_of=twin.id, why="exact")
             return await self.known.decide(place, text, vector)
 
-    async def _settled(self, actor: Actor, scope_key: str, items: Sequence[Ready]) -> list[Verdict]:
+    async def _settled(self, actor: Actor, spot: _Spot, items: Sequence[Ready]) -> list[Verdict]:
         """Write a batch; when the model is changed at that moment, embed it again with the new one."""
         for _ in range(_ATTEMPTS):
             try:
-                return await self._write(actor, scope_key, items)
+                return await self._write(actor, spot, items)
             except Conflict as conflict:
                 if conflict.code != "embedding_model_switched":
                     raise
@@ -155,34 +170,97 @@ class Writer:
             ]
         raise switched()
 
-    async def _write(self, actor: Actor, scope_key: str, items: Sequence[Ready]) -> list[Verdict]:
-        opinions = await self._ask_model(actor, scope_key, items) if self._chat else NO_OPINIONS
-        async with self.database.transaction(actor) as tx:
-            place = Place(tx, await self.keys.obtain(tx, actor), scope_key, items[0].model)
-            await place.lock()
-            await self.models.require(tx, actor, scope_key, place.model)
-            with reading_once():
-                return [await self._place(place, actor, item, opinions) for item in items]
+    async def _write(self, actor: Actor, spot: _Spot, items: Sequence[Ready]) -> list[Verdict]:
+        with reading_once():
+            opinions = await self._ask_model(actor, spot, items) if self._chat else NO_OPINIONS
+            rows = _rows(items)
+            async with self.database.transaction(actor) as tx:
+                place = await self._place(tx, actor, spot, items[0].model)
+                await place.lock()
+                await self.models.require(tx, actor, place.scope_key, place.model)
+                verdicts = await self._in_order(place, actor, rows, opinions)
+                deeds = [deed for verdict in verdicts if (deed := _deed(verdict)) is not None]
+                await tx.answer(verdicts[0] if len(verdicts) == 1 else verdicts, *deeds)
+                return verdicts
 
-    async def _place(self, place: Place, actor: Actor, item: Ready, opinions: Opinions) -> Verdict:
-        text, pending, since = item.screened.text, item.screened.pending, item.draft.valid_from
-        twin = await self.known.twin(place, text, since)
-        if twin is not None and not twin.expired:
-            return await self._duplicate(place, item, twin.id, "exact")
-        decision = await self.known.decide(place, text, item.vector, since=since, opinions=opinions)
+    async def _place(self, tx: Transaction, actor: Actor, spot: _Spot, model: Model) -> Place:
+        """Return where a batch goes. Raises PermissionDenied (``not_a_member``, ``role_too_low``)."""
+        if spot.scope_key == actor.project_scope:
+            require(tx.role, "create")
+        key = await self.keys.obtain(tx, actor, spot.scope_key)
+        return Place(tx, key, spot.scope_key, model, actor.user, spot.private)
+
+    async def _in_order(
+        self, place: Place, actor: Actor, rows: Sequence[Row], opinions: Opinions
+    ) -> list[Verdict]:
+        """Write at once what can be foreseen, and by itself each text that cannot."""
+        verdicts: list[Verdict] = []
+        most = len(rows)
+        while len(verdicts) < len(rows):
+            waiting = rows[len(verdicts) :][:most]
+            foreseen = await self._foreseen(place, actor, waiting, opinions)
+            verdicts += foreseen
+            if len(foreseen) < len(waiting):
+                verdicts.append(await self._alone(place, actor, waiting[len(foreseen)], opinions))
+            # where little can be foreseen, little is looked at in vain
+            most = 2 * len(foreseen) + 1
+        return verdicts
+
+    async def _foreseen(
+        self, place: Place, actor: Actor, rows: Sequence[Row], opinions: Opinions
+    ) -> list[Verdict]:
+        """Decide about the first texts with one look at the scope, and write what follows."""
+        incoming = [row.incoming for row in rows]
+        look = self.known.look(place, incoming, [row.item.vector for row in rows])
+        # texts are sealed while the database looks; for those that turn out to be duplicates in vain
+        beside, sealed = await asyncio.gather(look, _sealed(place, actor, rows))
+        now, threshold = await self.known.now(place, incoming), self.known.threshold
+        decisions = foresee(incoming, beside, now, judge_with(opinions), threshold)
+        told = list(zip(rows, decisions, strict=False))
+        ended: dict[UUID, tuple[UUID, datetime | None]] = {}
+        again: dict[UUID, list[float]] = {}
+        for row, decision in told:
+            if decision.duplicate_of is not None:
+                again.setdefault(decision.duplicate_of, []).append(row.item.screened.confidence)
+            elif row.incoming.pending is None:
+                ended |= dict.fromkeys(decision.supersedes, (row.incoming.id, row.incoming.since))
+        new = zip(sealed, decisions, strict=False)
+        await insert(place, [row for row, one in new if one.duplicate_of is None])
+        await supersede(place, ended)
+        await strengthen(place, again)
+        return [await self._verdict(place, row, decision) for row, decision in told]
+
+    async def _verdict(self, place: Place, row: Row, decision: Decision) -> Verdict:
+        """Return the verdict about a text; the question about a pending one is kept only now."""
+        screened, pending = row.item.screened, row.incoming.pending
         if decision.duplicate_of is not None:
-            return await self._duplicate(place, item, decision.duplicate_of, decision.why or "same")
+            why = decision.why or "same"
+            return Verdict(
+                "duplicate", reason=why, of=decision.duplicate_of, removed=screened.removed
+            )
+        if pending is not None:
+            return await self.ask_user(place, screened, row.incoming.id, pending)
+        verdict = written(row.incoming.id, decision, decision.why)
+        return replace(verdict, removed=screened.removed, masked=screened.masked)
+
+    async def _alone(self, place: Place, actor: Actor, row: Row, opinions: Opinions) -> Verdict:
+        """Compare and write one text, whatever it meets: expired twins, open questions, later values."""
+        new, vector = row.incoming, row.item.vector
+        twin = await self.known.twin(place, new.text, new.since)
+        if twin is not None and (twin.others is not None or not twin.expired):
+            known = Decision(twin.id, why="exact", untouched=twin.others is not None)
+            return await self._again(place, row, known)
+        decision = await self.known.decide(
+            place, new.text, vector, since=new.since, opinions=opinions
+        )
+        if decision.duplicate_of is not None:
+            return await self._again(place, row, decision)
         if twin is not None:
             await self.make_room(place, twin.id)
-        new = await self._insert(place, actor, item)
-        if pending is not None:
-            return await self.ask_user(place, item.screened, new, pending)
-        await self.settle(place, new, decision, since)
-        return replace(
-            written(new, decision, decision.why),
-            removed=item.screened.removed,
-            masked=item.screened.masked,
-        )
+        await insert(place, [columns(place, actor, row)])
+        if new.pending is None:
+            await self.settle(place, new.id, decision, new.since)
+        return await self._verdict(place, row, decision)
 
     async def make_room(self, place: Place, expired: UUID) -> None:
         """Put an expired item into the archive, so that its text may be stored anew."""
@@ -191,80 +269,38 @@ class Writer:
     async def settle(
         self, place: Place, item_id: UUID, decision: Decision, since: datetime | None = None
     ) -> None:
-        """Let an active item replace what is older, and be replaced by what is newer."""
-        params: dict[str, Any] = {"scope_key": place.scope_key}
-        if decision.supersedes:
-            ids = list(decision.supersedes)
-            await place.tx.run(
-                _SQL["supersede"], params | {"ids": ids, "by": item_id, "since": since}
-            )
-        if decision.superseded_by is not None:
-            late = {"ids": [item_id], "by": decision.superseded_by, "since": decision.until}
-            await place.tx.run(_SQL["supersede"], params | late)
+        """Let an active item replace what is older, and be replaced by what is newer.
 
-    async def _insert(self, place: Place, actor: Actor, item: Ready) -> UUID:
-        draft, new = item.draft, new_id()
-        sealed = seal_texts(
-            place.key,
-            place.scope_key,
-            new,
-            1,
-            content=item.screened.text,
-            reason=draft.reason,
-            metadata=draft.metadata,
-        )
-        text = item.screened.text
-        found_by = search_columns(place.key, text, item.vector, item.model.model_id, slots(text))
-        plain = {
-            "scope_key": place.scope_key,
-            "id": new,
-            "scope": draft.scope,
-            "scope_id": home(actor, draft.scope)[1],
-            "owner_id": actor.user,
-            "memory_type": draft.memory_type,
-            "source": draft.source,
-            "source_id": draft.source_id,
-            "source_seqs": list(draft.source_seqs) or None,
-            "confidence": item.screened.confidence,
-            "status": "active" if item.screened.pending is None else "pending",
-            "valid_from": draft.valid_from,
-            "valid_to": draft.valid_to,
-        }
-        await place.tx.run(_SQL["insert"], plain | sealed | found_by)
-        return new
+        What another member of the project wrote stays beside it, and its author is asked.
+        """
+        for stands in decision.contested:
+            await contest(place, stands)
+        await supersede(place, dict.fromkeys(decision.supersedes, (item_id, since)))
+        if decision.superseded_by is not None:
+            await supersede(place, {item_id: (decision.superseded_by, decision.until)})
 
     async def ask_user(self, place: Place, screened: Screened, item_id: UUID, why: str) -> Verdict:
         """Keep the question to a pending item, and return the verdict that asks it."""
-        asked = question(screened.text)
-        sealed = place.key.seal(asked, at(place.scope_key, item_id, "question", 1))
-        params = {
-            "scope_key": place.scope_key,
-            "id": item_id,
-            "reason": why,
-            "question_enc": sealed,
-        }
-        await place.tx.run(_SQL["ask"], params)
         return Verdict(
             "pending",
             id=item_id,
             reason=why,
-            question=asked if why != "instruction_like" else None,
+            question=await ask(place, item_id, screened.text, why),
             removed=screened.removed,
             masked=screened.masked,
         )
 
-    async def _duplicate(self, place: Place, item: Ready, twin: UUID, why: str) -> Verdict:
+    async def _again(self, place: Place, row: Row, decision: Decision) -> Verdict:
         """Strengthen what stands already; a plain statement also confirms an item that was unsure."""
-        screened = item.screened
-        params: dict[str, Any] = {"scope_key": place.scope_key, "id": twin}
-        await place.tx.run(_SQL["strengthen"], params | {"confidence": screened.confidence})
-        await place.tx.run(
-            _SQL["mark_used"], {"scope_keys": [place.scope_key], "ids": [twin], "uses": [1]}
-        )
+        screened, twin = row.item.screened, decision.duplicate_of
+        assert twin is not None
+        if decision.untouched:
+            return await self._verdict(place, row, decision)
+        await strengthen(place, {twin: [screened.confidence]})
         asked = await place.tx.one(_SQL["question"], {"scopes": [place.scope_key], "id": twin})
         if asked and asked["reason"] != "instruction_like" and screened.pending is None:
-            await self.activate(place, twin, screened, item.vector)
-        return Verdict("duplicate", reason=why, of=twin, removed=screened.removed)
+            await self.activate(place, twin, screened, row.item.vector)
+        return await self._verdict(place, row, decision)
 
     async def activate(
         self, place: Place, item_id: UUID, screened: Screened, vector: Vector | None
@@ -283,12 +319,12 @@ class Writer:
         return decision
 
     async def _ask_model(
-        self, actor: Actor, scope_key: str, items: Sequence[Ready]
+        self, actor: Actor, spot: _Spot, items: Sequence[Ready]
     ) -> dict[tuple[str, str], Judgement]:
         """Let the chat model judge the unsure pairs before the lock is taken."""
         opinions: dict[tuple[str, str], Judgement] = {}
         async with self.database.transaction(actor) as tx:
-            place = Place(tx, await self.keys.obtain(tx, actor), scope_key, items[0].model)
+            place = await self._place(tx, actor, spot, items[0].model)
             least = self.limits.duplicate_threshold
             pairs = [
                 (neighbour, item.screened.text)
@@ -308,6 +344,41 @@ class Writer:
 
 
 _NO_VERDICT = Verdict("rejected")
+
+
+@dataclass(frozen=True, slots=True)
+class _Spot:
+    """Where a draft goes: a scope, and in a project's what only its author sees apart."""
+
+    scope_key: str
+    private: bool = False
+
+
+def _spot(actor: Actor, draft: Draft) -> _Spot:
+    return _Spot(home(actor, draft.scope)[0], draft.visibility == "owner_only")
+
+
+def _deed(verdict: Verdict) -> Deed | None:
+    """Return what a verdict did, None where it only strengthened what stood or refused."""
+    if verdict.outcome in ("duplicate", "rejected"):
+        return None
+    return Deed("add_memory", verdict.id, list(verdict.superseded) or None, verdict.outcome)
+
+
+def _rows(items: Sequence[Ready]) -> list[Row]:
+    # in the order of the texts, though all are made within a millisecond: lists go by it
+    ids = sorted(new_id() for _ in items)
+    return [_row(*pair) for pair in zip(ids, items, strict=True)]
+
+
+def _row(new: UUID, item: Ready) -> Row:
+    text, pending = item.screened.text, item.screened.pending
+    since, until = item.draft.valid_from, item.draft.valid_to
+    return Row(item, Incoming(new, text, slots(text), since, until, pending))
+
+
+async def _sealed(place: Place, actor: Actor, rows: Sequence[Row]) -> list[Columns]:
+    return [columns(place, actor, row) for row in rows]
 
 
 def written(item_id: UUID, decision: Decision, reason: str | None) -> Verdict:

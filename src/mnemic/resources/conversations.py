@@ -27,7 +27,7 @@ from mnemic.resources.turns import READ, Reading, counted, read_turn, speaker_ma
 from mnemic.resources.vectors import vectors_of, vectors_of_turn
 from mnemic.session.messages import read_turns, session_ids
 from mnemic.storage.halfvec import HalfVector, HalfVectors
-from mnemic.storage.pool import Database
+from mnemic.storage.pool import Database, of_one_life
 from mnemic.storage.statements import statements
 
 _SQL = statements("resources")
@@ -41,6 +41,7 @@ class _Work:
     """Turns to index, ``after < seq <= until``, with the turns around them."""
 
     key: DataKey
+    life: int
     after: int
     until: int
     turns: Mapping[int, Turn]
@@ -73,7 +74,11 @@ class Conversations:
             model = await self._models.for_actor(actor)
             vectors = await vectors_of(model, _texts(readings))
             rows = await asyncio.to_thread(self._rows, actor, work, readings, vectors, model)
-            if await self._write(actor, work, model, rows[: len(again)], rows[len(again) :]):
+            with of_one_life(work.life):
+                written = await self._write(
+                    actor, work, model, rows[: len(again)], rows[len(again) :]
+                )
+            if written:
                 done += len(new)
                 seen = work.until if work.until + 1 in work.turns else 0
         return done
@@ -89,7 +94,9 @@ class Conversations:
                 return None
             key = await self._keys.obtain(tx, actor)
             turns = await read_turns(tx, key, actor, after=max(0, after - 2), until=until + 1)
-        return _Work(key, after, until, {turn.seq: turn for turn in turns if turn.seq})
+        return _Work(
+            key, tx.key_epoch, after, until, {turn.seq: turn for turn in turns if turn.seq}
+        )
 
     def _rows(
         self,
@@ -137,7 +144,7 @@ class Conversations:
         """Write a batch and move the watermark; False when another run was faster."""
         session = _session(actor)
         async with self._database.transaction(actor) as tx:
-            await self._models.hold(tx, actor, model)
+            await self._models.hold(tx, actor, actor.user_scope, model)
             now = await tx.one(_SQL["lock_watermark"], session)
             if now is None or now["indexed_seq"] != work.after:
                 return False

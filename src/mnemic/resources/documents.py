@@ -24,7 +24,8 @@ from mnemic.errors import Conflict, InvalidInput
 from mnemic.ids import new_id
 from mnemic.item_rows import blind_lexemes
 from mnemic.keys import KeyRing
-from mnemic.model import Actor
+from mnemic.model import Actor, Visibility
+from mnemic.permissions import checked_visibility, home, require
 from mnemic.resources.chunking import VERSION, Block, Piece, pieces
 from mnemic.resources.formats import Format, format_of, markdown_blocks, text_blocks
 from mnemic.resources.html import html_blocks
@@ -33,7 +34,7 @@ from mnemic.resources.sources import Source, empty, of_bytes, of_path, of_stream
 from mnemic.resources.turns import counted
 from mnemic.resources.vectors import vectors_of
 from mnemic.storage.halfvec import HalfVector
-from mnemic.storage.pool import Database, Transaction
+from mnemic.storage.pool import Database, Deed, Transaction
 from mnemic.storage.statements import statements
 from mnemic.text import normalise
 
@@ -44,6 +45,8 @@ MAX_TITLE = 500
 MAX_URI = 2_000
 Collection = Literal["memory", "knowledge_base"]
 Kind = Literal["document", "project_resource"]
+Shelf = Literal["user", "project"]
+SHELVES: tuple[Shelf, ...] = ("user", "project")
 Given = Path | str | bytes | AsyncIterable[bytes]
 Progress = Callable[[int, int], None]
 """Told the bytes that were read so far, and all bytes."""
@@ -60,13 +63,20 @@ class ResourceReport:
 
 @dataclass(frozen=True, slots=True)
 class _About:
-    """What is said about a document by whoever adds it."""
+    """What is said about a document by whoever adds it, and where it is to lie."""
 
     kind: str
     collection: str
     title: str | None
     uri: str | None
     occurred_at: datetime | None
+    scope: Shelf
+    scope_key: str
+    visibility: Visibility
+
+    def keyed(self, actor: Actor) -> str:
+        """What goes in front of the hashes: what others may not see is not known again as theirs."""
+        return f"{actor.user}|" if self.visibility == "owner_only" else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +107,8 @@ class Documents:
         collection: Collection = "knowledge_base",
         format: Format | None = None,
         occurred_at: datetime | None = None,
+        scope: Shelf = "user",
+        visibility: Visibility = "members",
         progress: Progress | None = None,
     ) -> ResourceReport:
         """Store a document as pieces of about 800 characters, and return what became of it.
@@ -104,22 +116,26 @@ class Documents:
         ``document`` is a Path, text, bytes, or an async iterable of bytes; at most 50 MB. A file's ``uri``
         is its own, its ``title`` its name; another document of the same ``uri`` is replaced. ``format`` is
         text, markdown, html or pdf, by default what the name tells (text given as such is text). The same
-        bytes again change nothing.
+        bytes again change nothing. In scope "project" it belongs to the actor's project, for those whom
+        ``visibility`` names; to replace another member's document takes the right to delete it.
 
         Raises InvalidInput (``document_not_text``, ``document_empty``, ``document_format_unknown``,
         ``document_too_large``, ``document_unreadable``, ``file_not_found``, ``file_unreadable`` ...),
         ConfigurationError (``pdf_not_installed``), Conflict (``document_changed``, ``document_disturbed``),
-        EmbeddingError when the embedder does not answer: what is done by then is kept for the next time.
+        PermissionDenied (``not_a_member``, ``role_too_low``), EmbeddingError when the embedder does not
+        answer: what is done by then is kept for the next time.
         """
-        about = _checked(kind, collection, title, uri, occurred_at, document)
+        about = _checked(
+            actor, kind, collection, title, uri, occurred_at, document, scope, visibility
+        )
         how = _format(document, format, about)
         source = await _source(document)
         macs, ready = await self._known(actor, about, f"{how}|{source.digest}")
         if ready is not None:
             return ready
         seen = progress or _nothing
-        model = await self._models.for_actor(actor)
-        count = await self._draft(actor, macs, _cut(how, source, seen), model)
+        model = await self._models.for_scope(actor, scope)
+        count = await self._draft(actor, about, macs, _cut(how, source, seen), model)
         report = await self._publish(actor, about, macs, count, model)
         seen(source.size, source.size)
         return report
@@ -129,11 +145,14 @@ class Documents:
     ) -> tuple[_Macs, ResourceReport | None]:
         """Return the document's hashes, and the report when there is nothing to do."""
         async with self._database.transaction(actor) as tx:
-            key = await self._keys.obtain(tx, actor)
+            if about.scope == "project":
+                require(tx.role, "create", about.visibility)
+            key = await self._keys.obtain(tx, actor, about.scope_key)
+            owner, author = about.keyed(actor), actor.user if about.scope == "project" else ""
             macs = _Macs(
-                content=key.mac(f"document|{digest}"),
-                draft=key.mac(f"draft|{VERSION}|{about.collection}|{digest}"),
-                uri=None if about.uri is None else key.mac(f"uri|{about.uri}"),
+                content=key.mac(f"document|{owner}{digest}"),
+                draft=key.mac(f"draft|{VERSION}|{author}{about.collection}|{digest}"),
+                uri=None if about.uri is None else key.mac(f"uri|{owner}{about.uri}"),
             )
             found = await tx.one(_SQL["same_content"], _params(actor, about, macs))
             if found is None:
@@ -147,35 +166,48 @@ class Documents:
         params = _params(actor, about, macs)
         await tx.run(_SQL["drop_drafts"], params)
         old = await tx.one(_SQL["same_uri"], params)
-        if old is None or old["id"] == found["id"]:
-            return ResourceReport(found["id"], found["n_chunks"], "unchanged")
-        await tx.run(_SQL["delete"], params | {"id": old["id"]})
-        return ResourceReport(found["id"], found["n_chunks"], "replaced")
+        same = old is None or old["id"] == found["id"]
+        if not same:
+            await self._replace(tx, actor, about, params, old)
+        report = ResourceReport(found["id"], found["n_chunks"], "unchanged" if same else "replaced")
+        await tx.answer(report)
+        return report
 
-    async def _draft(self, actor: Actor, macs: _Macs, cut: Iterator[Piece], model: Model) -> int:
+    async def _replace(
+        self, tx: Transaction, actor: Actor, about: _About, params: dict[str, Any], old: Any
+    ) -> None:
+        """Remove what the same address held before, where the actor may."""
+        if about.scope == "project":
+            require(tx.role, "delete", old["visibility"], own=old["owner_id"] == actor.user)
+        await tx.run(_SQL["delete"], params | {"id": old["id"]})
+
+    async def _draft(
+        self, actor: Actor, about: _About, macs: _Macs, cut: Iterator[Piece], model: Model
+    ) -> int:
         """Write the pieces that no earlier run has written; return how many there are in all."""
-        count = await self._begun(actor, macs, model)
+        count = await self._begun(actor, about, macs, model)
         await asyncio.to_thread(lambda: next(islice(cut, count, count), None))
         while batch := await asyncio.to_thread(lambda: list(islice(cut, BATCH))):
             vectors = await vectors_of(model, [piece.text for piece in batch])
             async with self._database.transaction(actor) as tx:
-                key = await self._keys.obtain(tx, actor)
-                rows = await asyncio.to_thread(_rows, key, actor.user_scope, batch)
+                key = await self._keys.obtain(tx, actor, about.scope_key)
+                rows = await asyncio.to_thread(_rows, key, about.scope_key, batch)
                 for number, (piece, row) in enumerate(zip(batch, rows, strict=True), start=1):
                     vector = vectors.get(piece.text)
                     row["ordinal"] = count + number
                     row["embedding"] = vector and HalfVector(vector)
                     row["model_id"] = model.model_id
                     row["draft_mac"] = macs.draft
+                    row["owner_id"] = actor.user
                 await tx.many(_SQL["add_draft"], rows)
             count += len(batch)
         if not count:
             raise empty()
         return count
 
-    async def _begun(self, actor: Actor, macs: _Macs, model: Model) -> int:
+    async def _begun(self, actor: Actor, about: _About, macs: _Macs, model: Model) -> int:
         """Return how many pieces an earlier run has left; none when they are of no use."""
-        params = {"scope_key": actor.user_scope, "draft_mac": macs.draft}
+        params = {"scope_key": about.scope_key, "draft_mac": macs.draft}
         async with self._database.transaction(actor) as tx:
             left = await tx.one(_SQL["drafts"], params)
             if left is None or _usable(left, left["last"], model.model_id):
@@ -188,7 +220,7 @@ class Documents:
     ) -> ResourceReport:
         params = _params(actor, about, macs)
         async with self._database.transaction(actor) as tx:
-            await self._models.hold(tx, actor, model)
+            await self._models.hold(tx, actor, about.scope_key, model)
             await tx.run(_SQL["lock_documents"], params)
             found = await tx.one(_SQL["same_content"], params)
             if found is not None:
@@ -200,22 +232,28 @@ class Documents:
                 )
             old = await tx.one(_SQL["same_uri"], params)
             if old is not None:
-                await tx.run(_SQL["delete"], params | {"id": old["id"]})
-            key = await self._keys.obtain(tx, actor)
-            row = params | _sealed(key, actor.user_scope, new_id(), about) | {"n_chunks": count}
+                await self._replace(tx, actor, about, params, old)
+            key = await self._keys.obtain(tx, actor, about.scope_key)
+            row = params | _sealed(key, about.scope_key, new_id(), about) | {"n_chunks": count}
             await tx.run(_SQL["add_document"], row)
             await tx.run(_SQL["publish"], row)
             await tx.run(_SQL["drop_drafts"], params)
-        return ResourceReport(row["id"], count, "stored" if old is None else "replaced")
+            report = ResourceReport(row["id"], count, "stored" if old is None else "replaced")
+            deed = Deed("add_resource", row["id"], old and str(old["id"]), count)
+            await tx.answer(report, deed)
+        return report
 
 
 def _checked(
+    actor: Actor,
     kind: str,
     collection: str,
     title: str | None,
     uri: str | None,
     occurred_at: datetime | None,
     document: Given,
+    scope: Shelf,
+    visibility: Visibility,
 ) -> _About:
     one_of(kind, ("document", "project_resource"), "kind")
     one_of(collection, ("memory", "knowledge_base"), "collection")
@@ -228,6 +266,9 @@ def _checked(
         _label(title, MAX_TITLE, "title"),
         _label(uri, MAX_URI, "uri"),
         aware(occurred_at, "occurred_at"),
+        one_of(scope, SHELVES, "scope"),
+        home(actor, scope)[0],
+        checked_visibility(visibility, scope),
     )
 
 
@@ -303,8 +344,9 @@ def _usable(left: Any, count: int, model_id: int) -> bool:
 
 def _params(actor: Actor, about: _About, macs: _Macs) -> dict[str, Any]:
     return {
-        "scope_key": actor.user_scope,
+        "scope_key": about.scope_key,
         "owner_id": actor.user,
+        "visibility": about.visibility,
         "kind": about.kind,
         "collection": about.collection,
         "content_mac": macs.content,

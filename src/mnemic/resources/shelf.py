@@ -13,11 +13,12 @@ from mnemic.cursors import decode_cursor, encode_cursor
 from mnemic.embedding.models import Models
 from mnemic.errors import InvalidInput, NotFound
 from mnemic.keys import KeyRing
-from mnemic.model import Actor
+from mnemic.model import Actor, Visibility, known_actor
+from mnemic.permissions import require
 from mnemic.resources.conversations import Conversations
-from mnemic.resources.documents import Documents
+from mnemic.resources.documents import Documents, Shelf
 from mnemic.session.messages import read_turns
-from mnemic.storage.pool import Database, Transaction
+from mnemic.storage.pool import Database, Deed, Transaction
 from mnemic.storage.statements import statements
 
 _SQL = statements("resources")
@@ -39,6 +40,9 @@ class Resource:
     uri: str | None = None
     session: str | None = None
     occurred_at: datetime | None = None
+    scope: Shelf = "user"
+    owner: str = ""
+    visibility: Visibility = "members"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +72,10 @@ class Removal:
 
 
 class Resources:
-    """Conversations and documents of one actor; ``add`` and ``index`` are those of the two."""
+    """Conversations and documents of one actor, and documents of the project that the actor names.
+
+    ``add`` and ``index`` are those of the two.
+    """
 
     def __init__(self, database: Database, keys: KeyRing, models: Models) -> None:
         self._database = database
@@ -98,7 +105,7 @@ class Resources:
         whole(limit, 1, MAX_PAGE, "limit")
         before_at, before_id = (None, None) if cursor is None else decode_cursor(cursor)
         params: dict[str, Any] = {
-            "scope_key": actor.user_scope,
+            "scopes": list(known_actor(actor).readable_scopes),
             "kind": None if kind is None else one_of(kind, _KINDS, "kind"),
             "collection": None
             if collection is None
@@ -108,12 +115,10 @@ class Resources:
             "limit": limit + 1,
         }
         async with self._database.transaction(actor) as tx:
-            key = await self._keys.find(tx, actor)
-            if key is None:
-                return ResourcePage((), 0)
+            keys = await self._keys.readable(tx, actor)
             rows = await tx.all(_SQL["list"], params)
             counted = await tx.one(_SQL["count"], params)
-        shown = tuple(_opened(key, row) for row in rows[:limit])
+        shown = tuple(_opened(keys[row["scope_key"]], row) for row in rows[:limit])
         last = shown[-1] if len(rows) > limit else None
         next_page = encode_cursor(last.created_at, last.id) if last else None
         return ResourcePage(shown, counted["total"] if counted else 0, next_page)
@@ -133,35 +138,42 @@ class Resources:
                 speaker = replace(actor, session=row["session_id"])
                 turns = await read_turns(tx, key, speaker, after=after, limit=limit)
                 return tuple(Chunk(turn.seq or 0, turn.content) for turn in turns)
-            bounds = {"after": after, "limit": limit}
-            scope = actor.user_scope
+            scope = row["scope_key"]
+            wanted = {"scope_key": scope, "id": row["id"], "after": after, "limit": limit}
             return tuple(
                 Chunk(
                     one["ordinal"],
                     key.open(one["text_enc"], place("chunk", scope, one["id"], "text")),
                 )
-                for one in await tx.all(_SQL["pieces"], _ids(actor, row["id"]) | bounds)
+                for one in await tx.all(_SQL["pieces"], wanted)
             )
 
     async def delete(self, actor: Actor, resource_id: object, *, dry_run: bool = False) -> Removal:
         """Remove a resource with its chunks; the turns of a conversation stay in the message log.
 
-        Raises NotFound (``resource_not_found``).
+        Raises NotFound (``resource_not_found``), PermissionDenied (``role_too_low``).
         """
         async with self._database.transaction(actor) as tx:
             _, row = await self._fetch(tx, actor, resource_id)
+            if row["scope_key"] == actor.project_scope:
+                require(tx.role, "delete", row["visibility"], own=row["owner_id"] == actor.user)
             if not dry_run:
-                await tx.run(_SQL["delete"], _ids(actor, row["id"]))
-        return Removal(row["id"], row["n_chunks"], dry_run)
+                await tx.run(_SQL["delete"], {"scope_key": row["scope_key"], "id": row["id"]})
+            removal = Removal(row["id"], row["n_chunks"], dry_run)
+            deeds = [] if dry_run else [Deed("delete_resource", row["id"], row["n_chunks"])]
+            await tx.answer(removal, *deeds)
+        return removal
 
     async def _fetch(
         self, tx: Transaction, actor: Actor, resource_id: object
     ) -> tuple[DataKey, Any]:
-        key = await self._keys.find(tx, actor)
-        row = await tx.one(_SQL["get"], _ids(actor, parse_resource_id(resource_id)))
-        if key is None or row is None:
+        wanted = parse_resource_id(resource_id)
+        keys = await self._keys.readable(tx, actor)
+        scopes = list(actor.readable_scopes)
+        row = await tx.one(_SQL["get"], {"scopes": scopes, "id": wanted})
+        if row is None:
             raise NotFound("resource_not_found", "There is no such resource.")
-        return key, row
+        return keys[row["scope_key"]], row
 
 
 def parse_resource_id(value: object) -> UUID:
@@ -172,10 +184,6 @@ def parse_resource_id(value: object) -> UUID:
         return UUID(str(value))
     except ValueError:
         raise InvalidInput("invalid_resource_id", "The id of a resource must be a UUID.") from None
-
-
-def _ids(actor: Actor, resource_id: UUID) -> dict[str, Any]:
-    return {"scope_key": actor.user_scope, "id": resource_id}
 
 
 def _opened(key: DataKey, row: Any) -> Resource:
@@ -194,4 +202,7 @@ def _opened(key: DataKey, row: Any) -> Resource:
         uri=opened("uri"),
         session=row["session_id"],
         occurred_at=row["occurred_at"],
+        scope="project" if row["scope_key"].startswith("project:") else "user",
+        owner=row["owner_id"],
+        visibility=row["visibility"],
     )

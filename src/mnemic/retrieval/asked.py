@@ -7,22 +7,30 @@ are general ones of Chinese and English, the same for every conversation.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from itertools import islice
 
 from mnemic.lexical import fold, query_tokens, telling, tokens
+from mnemic.model import Hit
 from mnemic.resources.turns import speaker_name
 from mnemic.retrieval.dates import spans
 from mnemic.retrieval.span import Span
 
+STANDING = ("preference", "habit", "constraint")
+"""Types of memories that hold until further notice."""
+STANDING_AMONG, _MOST_STANDING = 5, 3
+"""Of so many best memories, so many lend a wish for help their words and meaning."""
+LENT = 0.2
+"""Weight of a word that is lent."""
 EVERYDAY = 0.5
 """Weight of everyday words in a query over turns; memories are short and give them a quarter."""
 SENTENCES_FROM = 3
 """Sentences from which a query is also read sentence by sentence."""
 _MOST_SENTENCES = 24
 _MOST_NAMES = 256
+_MOST_LENT = 64
 _YEARS = 12
 
 _SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n+")
@@ -70,8 +78,8 @@ class Asked:
     """A query as the ranking of turns reads it.
 
     ``names`` are folded words that may be a speaker's name, ``of_name`` the places in ``lexemes`` that each
-    gives. ``side`` is -1 when it asks what the assistant said, else 1. ``request`` marks a wish for help, to
-    which standing preferences apply.
+    gives. The last ``lent`` lexemes are not the query's own. ``side`` is -1 when it asks what the assistant
+    said, else 1. ``request`` marks a wish for help, to which standing preferences apply.
     """
 
     lexemes: tuple[str, ...]
@@ -83,6 +91,7 @@ class Asked:
     spans: tuple[Span, ...] = ()
     first: bool = False
     latest: bool = False
+    lent: int = 0
 
 
 def read(query: str, today: date | None = None, own_name: str = "") -> Asked:
@@ -98,10 +107,33 @@ def read(query: str, today: date | None = None, own_name: str = "") -> Asked:
         names,
         tuple(tuple(place[word] for word in tokens(name) if word in place) for name in names),
         -1 if _TOLD.search(query) else 1,
-        bool(_REQUEST.search(query)) and not _PAST.search(query),
+        wants_help(query),
         spans(query, years, today),
         bool(_FIRST.search(query)),
         bool(_LATEST.search(query)),
+    )
+
+
+def wants_help(query: str) -> bool:
+    """Tell whether a query asks for help, to which standing preferences apply, and not for what was."""
+    return bool(_REQUEST.search(query)) and not _PAST.search(query)
+
+
+def standing(hits: Sequence[Hit]) -> tuple[str, ...]:
+    """Return what the user wishes or does in general, of the best memories; nobody else's in a project."""
+    own = (h for h in hits if h.item.memory_type in STANDING and h.item.scope != "project")
+    return tuple(hit.content for hit in islice(own, _MOST_STANDING))
+
+
+def lend(asked: Asked, texts: Sequence[str]) -> Asked:
+    """Return a query with the telling words of ``texts``, each at a small weight."""
+    words = dict.fromkeys(word for text in texts for word in tokens(text) if telling(word) == 1.0)
+    lent = tuple(word for word in words if word not in asked.lexemes)[:_MOST_LENT]
+    return replace(
+        asked,
+        lexemes=asked.lexemes + lent,
+        tells=asked.tells + (LENT,) * len(lent),
+        lent=len(lent),
     )
 
 

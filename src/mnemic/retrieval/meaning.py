@@ -41,9 +41,18 @@ class Meanings:
     def __init__(self, models: Models) -> None:
         self._models = models
 
-    async def of(self, actor: Actor, embed: Callable[[Model], Awaitable[Vector]]) -> Meaning:
-        """Return the meaning that ``embed`` makes with the actor's model; without vector, a warning."""
-        model = await self._models.for_actor(actor)
+    async def of(
+        self,
+        actor: Actor,
+        embed: Callable[[Model], Awaitable[Vector]],
+        *,
+        of_project: bool = False,
+    ) -> Meaning:
+        """Return the meaning that ``embed`` makes with the actor's model; without vector, a warning.
+
+        What is a project's has vectors of the deployment's model, whoever asks.
+        """
+        model = await self._models.for_scope(actor, "project" if of_project else "user")
         try:
             vector = await embed(model)
         except (EmbeddingError, ConfigurationError) as reason:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 from uuid import UUID
 
 from psycopg import sql
@@ -29,12 +29,18 @@ _EF, _BROADEST = 200, 1_000
 _LONGEST_WALK = 40_000
 _REMEMBERED = 10_000
 _TTL = 60.0
+Table = Literal["memory_item", "chunk"]
+_BY_INDEX: Mapping[Table, str] = {"memory_item": "by_index", "chunk": "chunks_by_index"}
 
 
 class Nearest:
-    """Finds the nearest by index where that pays. It learns the sizes of scopes from their searches."""
+    """Finds the nearest of one table by index where that pays.
 
-    def __init__(self) -> None:
+    It learns the sizes of scopes from their searches.
+    """
+
+    def __init__(self, table: Table = "memory_item") -> None:
+        self._table = table
         self._sizes: OrderedDict[tuple[str, ...], int] = OrderedDict()
         self._indexes: dict[int, tuple[int, float]] = {}
 
@@ -47,10 +53,22 @@ class Nearest:
             while len(self._sizes) > _REMEMBERED:
                 self._sizes.popitem(last=False)
 
+    def large(self, scopes: Sequence[str]) -> bool:
+        """Tell whether these scopes are known to hold ``LEAST`` texts or more."""
+        return tuple(scopes) in self._sizes
+
+    def may_pay(self, meaning: Meaning, scopes: Sequence[str], wanted: int) -> bool:
+        """Tell whether ``ids`` could be of use, as far as that is known without asking."""
+        documents = self._sizes.get(tuple(scopes), 0)
+        if not documents:
+            return False
+        rows, until = self._indexes.get(meaning.model_id, (0, 0.0))
+        return until <= time.monotonic() or pays(documents, wanted, rows)
+
     async def ids(
         self, tx: Transaction, meaning: Meaning, scopes: Sequence[str], params: dict[str, Any]
     ) -> list[UUID] | None:
-        """Return the ``candidates`` nearest items by index, None where all are to be compared."""
+        """Return the ``candidates`` nearest by index, None where all are to be compared."""
         documents = self._sizes.get(tuple(scopes), 0)
         wanted = params["candidates"]
         if not documents:
@@ -60,7 +78,7 @@ class Nearest:
             return None
         breadth = search_breadth(documents, wanted, indexed)
         await tx.one(_SQL["walk"], {"ef": breadth, "longest": _LONGEST_WALK})
-        statement = sql.SQL(_SQL["by_index"]).format(
+        statement = sql.SQL(_SQL[_BY_INDEX[self._table]]).format(
             dims=sql.Literal(meaning.dims), model=sql.Literal(meaning.model_id)
         )
         rows = await (await tx.conn.execute(statement, params)).fetchall()
@@ -71,7 +89,8 @@ class Nearest:
         known = self._indexes.get(model_id)
         if known is not None and known[1] > time.monotonic():
             return known[0]
-        row = await tx.one(_SQL["index_of_model"], {"model_id": model_id})
+        of = {"model_id": model_id, "table": self._table}
+        row = await tx.one(_SQL["index_of_model"], of)
         rows = int(row["rows"]) if row and row["indexed"] else 0
         self._indexes[model_id] = (rows, time.monotonic() + _TTL)
         return rows

@@ -16,7 +16,7 @@ docs/explain/ranking.md shows the measurements behind the constants; ADR 0005 sa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
@@ -24,7 +24,7 @@ from math import log
 from uuid import UUID
 
 from mnemic.lexical import words
-from mnemic.model import SCOPE_PRIORITY, Hit, Scope
+from mnemic.model import SCOPE_PRIORITY, Scope
 
 SIMILARITY_WEIGHT, CONFIDENCE_WEIGHT, SCOPE_WEIGHT = 0.5, 0.3, 0.2
 
@@ -180,36 +180,18 @@ def final_score(similarity: float, confidence: float, scope: Scope) -> float:
     )
 
 
-def order(hits: Iterable[Hit]) -> list[Hit]:
-    """Return the hits best first; of equal ones the newer first, then by id."""
-    return sorted(hits, key=lambda hit: precedence(hit.score, hit.item.recorded_at, hit.item.id))
-
-
 def precedence(score: float, recorded_at: datetime, item: UUID) -> tuple[float, float, UUID]:
     """Return the sort key of every answer: best first, of equal ones the newer first, then by id."""
     return -score, -recorded_at.timestamp(), item
 
 
-def without_repeats(ordered: Iterable[Hit]) -> list[Hit]:
-    """Drop each hit that only repeats a better one of the same memory type (``near_identical``)."""
-    kept: dict[tuple[str, tuple[tuple[str, ...], ...]], Hit] = {}
-    for hit in ordered:
-        kept.setdefault((hit.item.memory_type, wording(hit.content)), hit)
-    return list(kept.values())
-
-
-def near_identical(first: str, second: str) -> bool:
-    """Tell whether two texts say the same with the same words, numbers and signs.
+def wording(text: str) -> tuple[tuple[str, ...], ...]:
+    """Return what a text says, in words, numbers and signs: equal values mean nearly identical texts.
 
     Case, width, script variant, punctuation, the order of sentences and the order inside a list
     of single words do not matter. Any other order does (who moved from where to where), and so
     does every digit.
     """
-    return wording(first) == wording(second)
-
-
-def wording(text: str) -> tuple[tuple[str, ...], ...]:
-    """Return what ``near_identical`` compares; equal values mean nearly identical texts."""
     sentences = (_sentence(part) for part in _SENTENCE_END.split(text))
     return tuple(sorted(sentence for sentence in sentences if sentence))
 

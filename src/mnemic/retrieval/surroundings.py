@@ -131,14 +131,15 @@ def rank(
     ``vector_line`` holds the points of ``vector_points``. Neighbours count as far as they are among ``rows``.
     """
     worth = worths(asked, scope)
-    own_words = [word_strength(row, worth, scope.average_tokens) for row in rows]
+    demand = worth[: len(worth) - asked.lent]
+    own_words = [word_strength(row, worth, scope.average_tokens, demand) for row in rows]
     own_vector = [vector_strength(row, vector_line, weights.window) for row in rows]
     own = [
         weights.words * words + weights.vectors * vector
         for words, vector in zip(own_words, own_vector, strict=True)
     ]
     around = supports(rows, own, weights, alone_at_ends=not scope.partial)
-    covers = coverages(rows, worth)
+    covers = coverages(rows, demand)
     named = _spans(asked, scope)
     memo: dict[date, float] = {}
     found = []
@@ -153,11 +154,21 @@ def rank(
     return sorted(found, key=lambda one: -one.score)
 
 
-def word_strength(row: TurnEvidence, worth: Sequence[float], average_tokens: float) -> float:
-    """Return the word arm's strength, 0 to 1.5: half the share of what could be had, and the amount."""
+def word_strength(
+    row: TurnEvidence,
+    worth: Sequence[float],
+    average_tokens: float,
+    demand: Sequence[float] | None = None,
+) -> float:
+    """Return the word arm's strength, 0 to 1.5: half the share of what could be had, and the amount.
+
+    ``demand`` is the worth of what is asked for, where some lexemes are only lent: these lift who holds them
+    and lower nobody else.
+    """
     norm = K1 * (1 - B + B * row.n_tokens / max(average_tokens, 1.0))
     amount = sum(w * tf / (tf + norm) for tf, w in zip(row.tf, worth, strict=True) if tf)
-    attainable = max(sum(sorted(worth, reverse=True)[:ATTAINABLE]), LEAST_DEMAND)
+    asked = sorted(worth if demand is None else demand, reverse=True)
+    attainable = max(sum(asked[:ATTAINABLE]), LEAST_DEMAND)
     return 0.5 * min(1.0, amount * (K1 + 1) / attainable) + amount / (amount + HALF_AMOUNT)
 
 
@@ -231,7 +242,7 @@ def coverages(rows: Sequence[TurnEvidence], worth: Sequence[float]) -> list[floa
     if not total:
         return [0.0] * len(rows)
     held = {
-        (row.conversation, row.ordinal): {index for index, tf in enumerate(row.tf) if tf}
+        (row.conversation, row.ordinal): {n for n, tf in enumerate(row.tf[: len(worth)]) if tf}
         for row in rows
     }
     return [

@@ -6,24 +6,25 @@ ranks them; only the winners are read and unsealed, a turn from the message log,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from math import sqrt
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from mnemic.crypto import DataKey, place
 from mnemic.embedding.calibration import Curve
 from mnemic.embedding.models import Models
 from mnemic.embedding.registry import Model
-from mnemic.errors import EmbeddingError
 from mnemic.keys import KeyRing
 from mnemic.model import SCOPE_PRIORITY, Actor, Parts, ResourceHit, Turn, Vector
+from mnemic.permissions import require
 from mnemic.resources.turns import speaker_mac
-from mnemic.retrieval.asked import Asked, read, sentences
+from mnemic.retrieval.asked import Asked, lend, read
 from mnemic.retrieval.meaning import WORDS_ALONE, Meaning, Meanings
+from mnemic.retrieval.nearest import Nearest
+from mnemic.retrieval.query_vector import query_vector
 from mnemic.retrieval.rank import final_score
 from mnemic.retrieval.surroundings import (
     DEFAULT,
@@ -42,6 +43,8 @@ from mnemic.storage.statements import statements
 _SQL = statements("resources_search")
 EXACT, POOL = 2_000, 600
 """Chunks up to which every one of a scope is looked at; above, so many nearest, and as many best by words."""
+POOL_BY_INDEX = 120
+"""The nearest where an index finds them: a broader walk costs more than comparing all."""
 CANDIDATES = 40
 _EXTRA = 20
 
@@ -61,6 +64,7 @@ class TurnSearch:
         self._database = database
         self._keys = keys
         self._meanings = Meanings(models)
+        self._nearest = Nearest("chunk")
 
     async def find(
         self,
@@ -74,56 +78,101 @@ class TurnSearch:
         neighbours: bool = False,
         in_mind: int = 0,
         relevant_only: bool = False,
+        standing: Sequence[str] = (),
     ) -> FoundTurns:
         """Return the best ``k`` for a checked query; nothing for one without words.
 
         ``as_of`` leaves out what was said later, and relative dates are read from it (default: the clock)
         in UTC. With ``neighbours`` each turn carries the one before and the one after. ``in_mind`` leaves
         out so many last turns of the actor's own session, ``relevant_only`` what does not reach the floor.
-        Raises EmbeddingError.
+        ``standing`` are the actor's wishes that lend the query their words. Raises EmbeddingError, and
+        PermissionDenied (``not_a_member``) where nothing but a foreign project is asked.
         """
-        asked = read(query, (as_of or datetime.now(UTC)).astimezone(UTC).date(), actor.user)
+        today = (as_of or datetime.now(UTC)).astimezone(UTC).date()
+        asked = lend(read(query, today, actor.user), standing)
         if not asked.lexemes and not asked.names:
             return FoundTurns()
-        meaning = await self._meanings.of(actor, lambda model: query_vector(model, query))
-        bounds = _bounds(actor, as_of, in_mind)
+        wanted = _Wanted(
+            query,
+            asked,
+            k,
+            standing,
+            _bounds(actor, as_of, in_mind),
+            weights,
+            neighbours,
+            relevant_only,
+        )
+        project = actor.project_scope
+        own = [scope for scope in scopes if scope != project]
+        found = [await self._among(actor, wanted, own, None)] if own else []
+        if project is not None and project in scopes:
+            found.append(await self._among(actor, wanted, [project], project, alone=not own))
+        hits = sorted((hit for one in found for hit in one.hits), key=lambda hit: -hit.score)
+        return FoundTurns(hits[:k], sum(one.documents for one in found))
+
+    async def _among(
+        self,
+        actor: Actor,
+        wanted: _Wanted,
+        scopes: Sequence[str],
+        project: str | None,
+        *,
+        alone: bool = False,
+    ) -> FoundTurns:
+        """Search the user's own scopes, or a project's: each has its key and its model."""
+        asked = wanted.asked
+
+        def embed(model: Model) -> Awaitable[Vector]:
+            return query_vector(model, wanted.query, wanted.standing)
+
+        meaning = await self._meanings.of(actor, embed, of_project=project is not None)
         async with self._database.transaction(actor) as tx:
-            key = await self._keys.find(tx, actor)
+            if alone:
+                require(tx.role, "read")
+            key = await self._keys.find(tx, actor, project)
             if key is None:
                 return FoundTurns()
-            if not self._meanings.fits(tx, actor, meaning):
+            if project is None and not self._meanings.fits(tx, actor, meaning):
                 meaning = WORDS_ALONE  # the model was changed at this moment
-            params = _params(key, asked, meaning, k, scopes) | bounds
+            params = _params(key, asked, meaning, wanted.k, scopes) | wanted.bounds
+            params["near"] = await self._nearest.ids(tx, meaning, scopes, params)
             rows = await tx.all(_SQL["turns"], params)
-            ranked = _ranked(rows, asked, weights, meaning)
-            if relevant_only:
-                ranked = [r for r in ranked if reaches_floor(r.relevance, rows[0]["documents"])]
-            hits = await _open(tx, key, actor, rows, ranked[:k], asked, neighbours)
-        return FoundTurns(hits, rows[0]["documents"] if rows else 0)
+            ranked = _ranked(rows, asked, wanted.weights, meaning, wanted.relevant_only)
+            best = ranked[: wanted.k]
+            hits = await _open(tx, key, actor, rows, best, asked, wanted.neighbours)
+        documents = rows[0]["documents"] if rows else 0
+        self._nearest.learn(scopes, documents)
+        return FoundTurns(hits, documents)
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A question as it is put to each group of scopes."""
+
+    query: str
+    asked: Asked
+    k: int
+    standing: Sequence[str]
+    bounds: dict[str, Any]
+    weights: Weights
+    neighbours: bool
+    relevant_only: bool
 
 
 def _ranked(
-    rows: Sequence[Mapping[str, Any]], asked: Asked, weights: Weights, meaning: Meaning
+    rows: Sequence[Mapping[str, Any]],
+    asked: Asked,
+    weights: Weights,
+    meaning: Meaning,
+    relevant_only: bool,
 ) -> list[Ranked]:
     if not rows:
         return []
-    evidence = [_evidence(row, len(asked.lexemes)) for row in rows]
-    return rank(evidence, asked, _scope(rows[0]), _line(meaning.curve), weights)
-
-
-async def query_vector(model: Model, query: str) -> Vector:
-    """Return the vector of a query: half whole, half the mean of its sentences if it has several."""
-    parts = sentences(query)
-    if not parts:
-        return await model.vector(query)
-    answers = await model.vectors([query, *parts])
-    found = [answer for answer in answers if not isinstance(answer, EmbeddingError)]
-    if len(found) < len(answers):
-        return await model.vector(query)
-    whole, rest = found[0], found[1:]
-    sums = [sum(column) for column in zip(*rest, strict=True)]
-    length = sqrt(sum(value * value for value in sums)) or 1.0
-    return tuple(0.5 * own + 0.5 * value / length for own, value in zip(whole, sums, strict=True))
+    evidence, scope = [_evidence(row, len(asked.lexemes)) for row in rows], _scope(rows[0])
+    ranked = rank(evidence, asked, scope, _line(meaning.curve), weights)
+    if not relevant_only:
+        return ranked
+    return [one for one in ranked if reaches_floor(one.relevance, scope.documents)]
 
 
 @lru_cache(maxsize=256)
@@ -159,6 +208,7 @@ def _params(
         "reach": reach,
         "exact": EXACT,
         "pool": POOL,
+        "candidates": POOL_BY_INDEX,
         "by_meaning": max(CANDIDATES, k),
         "by_words": CANDIDATES,
         "by_all": _EXTRA,
@@ -237,18 +287,22 @@ def _hit(
     pieces: Mapping[UUID, tuple[str, str | None]],
 ) -> ResourceHit | None:
     similarity = likelihood(one.score)
+    scope: Literal["user", "project"] = (
+        "project" if row["scope_key"].startswith("project:") else "user"
+    )
     hit = ResourceHit(
         id=row["id"],
         resource_id=row["resource_id"],
         kind=row["kind"],
         content="",
-        score=final_score(similarity, 1.0, "user"),
-        parts=Parts(similarity, 1.0, SCOPE_PRIORITY["user"]),
+        score=final_score(similarity, 1.0, scope),
+        parts=Parts(similarity, 1.0, SCOPE_PRIORITY[scope]),
+        scope=scope,
         seq=row["ordinal"],
         occurred_at=row["occurred_at"],
         cosine=row["passage_cosine"],
         words=one.words,
-        matched=tuple(w for w, tf in zip(asked.lexemes, one.row.tf, strict=True) if tf),
+        matched=_matched(asked, one.row.tf),
         relevance=one.relevance,
     )
     if row["kind"] != "chat":
@@ -268,6 +322,12 @@ def _hit(
         before=said.get((session, row["ordinal"] - 1)),
         after=said.get((session, row["ordinal"] + 1)),
     )
+
+
+def _matched(asked: Asked, tf: Sequence[int]) -> tuple[str, ...]:
+    """Return the query's own words that a text holds."""
+    own = len(asked.lexemes) - asked.lent
+    return tuple(word for word, count in zip(asked.lexemes[:own], tf[:own], strict=True) if count)
 
 
 async def _said(

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, suppress
+from itertools import islice
 
 import structlog
 
 from mnemic.errors import MnemicError
 from mnemic.model import Actor, MemoryItem
-from mnemic.storage.pool import Database
+from mnemic.storage.pool import Database, Transaction
 from mnemic.storage.statements import statements
 
 _SQL = statements("items")
 _LOG = structlog.get_logger("mnemic.usage")
-DELAY = 2.0
+DELAY = 10.0
 """Seconds between a use and its mark."""
 _MOST = 10_000
+USERS_AT_ONCE = 100
+"""Users whose marks are written in one transaction."""
+_Uses = Counter[tuple[str, str]]
+"""How often each item (scope key, id) was shown."""
 
 
 class UsageMarks:
@@ -27,7 +32,7 @@ class UsageMarks:
     def __init__(self, database: Database, delay: float = DELAY) -> None:
         self._database = database
         self._delay = delay
-        self._waiting: dict[str, tuple[Actor, Counter[tuple[str, str]]]] = {}
+        self._waiting: dict[tuple[str, str], tuple[Actor, _Uses]] = {}
         self._task: asyncio.Task[None] | None = None
         self._stop = asyncio.Event()
 
@@ -35,26 +40,25 @@ class UsageMarks:
         """Remember that these items (scope key and item) were shown to the actor."""
         if len(self._waiting) >= _MOST:
             return  # a database that has been down for long must not fill the memory
-        _, counter = self._waiting.setdefault(actor.user_scope, (actor, Counter()))
-        counter.update((scope_key, str(item.id)) for scope_key, item in items)
-        if counter and self._task is None:
+        for scope_key, item in items:
+            # a project's items are marked by the word of its member, so never with others'
+            project = scope_key if scope_key == actor.project_scope else ""
+            known = self._waiting.get((actor.user_scope, project))
+            if known is None:
+                known = self._waiting[actor.user_scope, project] = (actor, Counter())
+            known[1][scope_key, str(item.id)] += 1
+        if self._waiting and self._task is None:
             self._task = asyncio.create_task(self._later())
 
     async def flush(self) -> None:
-        """Write what was noted."""
+        """Write what was noted: many users' own items in one transaction, a project's in one a member."""
         waiting, self._waiting = self._waiting, {}
-        for actor, counter in waiting.values():
-            used = sorted(counter.items())  # one order for all, so that none waits for another
-            params = {
-                "scope_keys": [scope_key for (scope_key, _), _ in used],
-                "ids": [item_id for (_, item_id), _ in used],
-                "uses": [count for _, count in used],
-            }
-            try:
-                async with self._database.transaction(actor) as tx:
-                    await tx.run(_SQL["mark_used"], params)
-            except MnemicError as error:
-                _LOG.warning("usage marks lost", code=error.code, marks=len(used))
+        own = iter([uses for (_, project), (_, uses) in waiting.items() if not project])
+        while batch := list(islice(own, USERS_AT_ONCE)):
+            await self._write_own(batch)
+        for (_, project), (actor, uses) in waiting.items():
+            if project:
+                await self._write(self._database.transaction(actor), uses)
 
     async def close(self) -> None:
         """Write the rest and stop; a flush that is under way is waited for."""
@@ -62,6 +66,44 @@ class UsageMarks:
         if self._task is not None:
             await self._task
         await self.flush()
+
+    async def _write_own(self, batch: Sequence[_Uses]) -> None:
+        """Write several users' marks; if that fails, each one's alone, so that one does not cost all."""
+        together: _Uses = Counter()
+        for uses in batch:
+            together.update(uses)
+        if await self._write(self._of_all(together), together, last=len(batch) == 1):
+            return
+        for uses in batch if len(batch) > 1 else ():
+            await self._write(self._of_all(uses), uses)
+
+    def _of_all(self, uses: _Uses) -> AbstractAsyncContextManager[Transaction]:
+        shown = {scope_key for scope_key, _ in uses}
+        # the users' own scopes too: the statement looks at whether they refused meanwhile
+        users = {f"user:{key.partition(':')[2].partition('/')[0]}" for key in shown}
+        return self._database.scopes(sorted(shown | users))
+
+    async def _write(
+        self,
+        transaction: AbstractAsyncContextManager[Transaction],
+        uses: _Uses,
+        *,
+        last: bool = True,
+    ) -> bool:
+        used = sorted(uses.items())  # one order for all, so that none waits for another
+        params = {
+            "scope_keys": [scope_key for (scope_key, _), _ in used],
+            "ids": [item_id for (_, item_id), _ in used],
+            "uses": [count for _, count in used],
+        }
+        try:
+            async with transaction as tx:
+                await tx.run(_SQL["mark_used"], params)
+        except MnemicError as error:
+            if last:
+                _LOG.warning("usage marks lost", code=error.code, marks=len(used))
+            return False
+        return True
 
     async def _later(self) -> None:
         while self._waiting and not self._stop.is_set():

@@ -1,16 +1,17 @@
 """How does one get to the database? Only through ``Database.transaction(actor)``.
 
-A transaction opens with one round trip: BEGIN, the search path, the actor's scopes for row-level security,
-and the user's status, key epoch and embedding model. All of it is local to the transaction, so a transaction
-pooler between us and PostgreSQL changes nothing. Prepared statements are not: a connection that reaches its
-session through a pooler prepares none.
+A transaction opens with one round trip: BEGIN, the search path, who asks for row-level security, and the
+user's status, consent, key epoch, embedding model and role in the project. All of it is local to the
+transaction, so a transaction pooler between us and PostgreSQL changes nothing. Prepared statements are not:
+a connection that reaches its session through a pooler prepares none.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, LiteralString, Self
 
@@ -20,20 +21,35 @@ from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row, tuple_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
-from mnemic.errors import InvalidInput, PermissionDenied, StorageError, StorageUnavailable
-from mnemic.model import Actor, known_actor
+from mnemic.errors import (
+    ConsentRequired,
+    InvalidInput,
+    PermissionDenied,
+    StorageError,
+    StorageUnavailable,
+)
+from mnemic.model import Actor, ProjectRole, known_actor
 from mnemic.storage import halfvec
+from mnemic.storage.answer import Answer, asker, qualified, read
 from mnemic.storage.failures import NO_ANSWER, translate, unusable
 
 Params = dict[str, Any]
 
 _BEGIN = sql.SQL(
     "begin; set local search_path = {schema}, {types}; set local mnemic.scopes = {scopes};"
-    " set local mnemic.sessions = {sessions};"
-    " select u.status, u.key_epoch, coalesce(u.model_id, d.model_id) as model_id"
-    " from deployment d left join app_user u on u.scope_key = {user}"
+    " set local mnemic.sessions = {sessions}; set local mnemic.actor = {user};"
+    " set local mnemic.project = {project};"
+    # whoever erases this user waits for us, and we for them: what follows sees the outcome
+    " select pg_advisory_xact_lock_shared(hashtextextended({user_scope}, 7));"
+    " select u.status, u.key_epoch, u.remember, coalesce(u.model_id, d.model_id) as model_id,"
+    " case when {project} <> '' then my_role() end as role,"
+    " case when {project} <> '' then (select count(*) || ':' || max(key_id::text) from data_key"
+    " where scope_key = {project}) end as project_keys"
+    " from deployment d left join app_user u on u.scope_key = {user_scope}"
 )
-_BEGIN_SYSTEM = sql.SQL("begin; set local search_path = {schema}, {types}; select null")
+_BEGIN_SCOPES = sql.SQL(
+    "begin; set local search_path = {schema}, {types}; set local mnemic.scopes = {scopes}; select null"
+)
 _SERVER = """
     select pg_backend_pid(), n.nspname, has_schema_privilege(n.oid, 'usage'), current_user,
            to_regtype('halfvec') is not null
@@ -42,18 +58,60 @@ _SERVER = """
     left join pg_namespace n on n.oid = e.extnamespace"""
 _ATTEMPTS = 3
 
+ON_WRITE: ContextVar[Callable[[Transaction, object], Awaitable[None]] | None] = ContextVar(
+    "mnemic_on_write", default=None
+)
+"""What a caller wants done with the answer of a write, inside the write's own transaction."""
+_LIFE: ContextVar[int | None] = ContextVar("mnemic_life", default=None)
+
+
+@contextmanager
+def of_one_life(key_epoch: int) -> Iterator[None]:
+    """Let transactions in here fail once their user was erased, whoever has come under that id since.
+
+    For work that reads in one transaction and writes what came of it in another. ``key_epoch`` is that of
+    the reading one.
+    """
+    token = _LIFE.set(key_epoch)
+    try:
+        yield
+    finally:
+        _LIFE.reset(token)
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """What is done to what: a code such as ``delete_memory``, an id, and the states before and after.
+
+    Of the states (whatever JSON can hold) only a keyed hash is kept.
+    """
+
+    action: str
+    target: object = None
+    before: object = None
+    after: object = None
+
+
+Recorder = Callable[["Transaction", Actor, Sequence[Deed]], Awaitable[None]]
+"""Writes deeds into the audit, inside the transaction that they are done in."""
+
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
     """An open transaction of one actor: statements in, rows as dictionaries out.
 
-    ``model_id`` is the embedding model of its user's vectors when the transaction began.
+    ``model_id`` is the embedding model of its user's vectors when the transaction began, ``role`` the
+    user's role in the actor's project, None for no member; ``project_keys`` changes with that project's keys.
     """
 
     conn: AsyncConnection[DictRow]
     known_user: bool
     key_epoch: int
     model_id: int | None = None
+    role: ProjectRole | None = None
+    project_keys: str | None = None
+    actor: Actor | None = None
+    recorder: Recorder | None = None
 
     async def all(self, statement: LiteralString, params: Params | None = None) -> list[DictRow]:
         """Run a statement and return its rows."""
@@ -72,6 +130,17 @@ class Transaction:
         async with self.conn.cursor() as cursor:
             await cursor.executemany(statement, params)
 
+    async def answer(self, result: object, *deeds: Deed) -> None:
+        """Record what was done, and tell who waits for this write what it is going to answer.
+
+        Comes last in a transaction, while nothing is committed yet.
+        """
+        if deeds and self.recorder is not None and self.actor is not None:
+            await self.recorder(self, self.actor, deeds)
+        waiting = ON_WRITE.get()
+        if waiting is not None:
+            await waiting(self, result)
+
 
 class Database:
     """The pool of the service login. It belongs to the event loop that opened it."""
@@ -84,10 +153,13 @@ class Database:
         size: int,
         timeout: float,
         prepare: bool,
+        consent_required: bool = False,
         revive: Callable[[], None] | None = None,
     ) -> None:
         """``revive`` starts a server that died, where it is ours to start; it runs in a thread."""
         self.schema = schema
+        self.consent_required = consent_required
+        self.recorder: Recorder | None = None
         self._revive = revive
         self._returning: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -124,24 +196,77 @@ class Database:
         await self._pool.close()
 
     @asynccontextmanager
-    async def transaction(self, actor: Actor) -> AsyncIterator[Transaction]:
+    async def transaction(
+        self, actor: Actor, *, consent: bool = True
+    ) -> AsyncIterator[Transaction]:
         """Open a transaction in which the database shows and takes only this actor's rows.
 
         Leaving it normally commits, an exception rolls back. Raises PermissionDenied (``user_erased``) for
-        an erased user, InvalidInput (``other_event_loop``), and the errors of ``storage.failures``.
+        an erased user, ConsentRequired (``consent_required``) for one who refused or has not been asked
+        where that is required, unless ``consent`` is False: for what must work without it. Raises
+        InvalidInput (``other_event_loop``), and the errors of ``storage.failures``.
         """
         async with self._begun(self._opening(known_actor(actor))) as (conn, row):
-            if row is not None and row["status"] == "erased":
-                raise PermissionDenied("user_erased", "This user was erased.")
-            known = row is not None and row["status"] is not None
-            epoch = row["key_epoch"] if row is not None and known else 1
-            yield Transaction(conn, known, epoch, row["model_id"] if row else None)
+            assert row is not None, "the deployment has no row"
+            known = row["status"] is not None
+            self.admit(row["status"], row["remember"] if consent else "granted")
+            if _LIFE.get() not in (None, row["key_epoch"]):
+                raise PermissionDenied("user_erased", "This user was erased meanwhile.")
+            yield Transaction(
+                conn,
+                known,
+                row["key_epoch"] if known else 1,
+                row["model_id"],
+                row["role"],
+                row["project_keys"],
+                actor,
+                self.recorder,
+            )
+
+    def admit(self, status: str | None, remember: str | None) -> None:
+        """Turn away an erased user, and one who does not agree; None stands for a user not seen yet."""
+        if status == "erased":
+            raise PermissionDenied("user_erased", "This user was erased.")
+        if remember == "refused":
+            raise ConsentRequired(
+                "consent_required", "This user refused to be remembered.", state="refused"
+            )
+        if remember is None and self.consent_required:
+            raise ConsentRequired(
+                "consent_required",
+                "Ask this user first whether they agree to be remembered, and record the answer.",
+                state="unasked",
+            )
+
+    async def ask(
+        self, actor: Actor, statement: LiteralString, params: Params, *, consent: bool = True
+    ) -> Answer:
+        """Run one statement that reads and says itself who asks, in one round trip.
+
+        It names what it needs as ``{schema}.name``, takes the actor as ``asker...`` and tells the user's
+        ``user_status`` and ``remember`` in its first row. Raises as ``transaction`` does.
+        """
+        named = qualified(statement, self.schema)
+        try:
+            answer = await self._answer(named, params | asker(known_actor(actor)))
+        except psycopg.Error as error:
+            raise translate(error) from error
+        self.admit(answer.head["user_status"], answer.head["remember"] if consent else "granted")
+        return answer
 
     @asynccontextmanager
     async def system(self) -> AsyncIterator[Transaction]:
         """Open a transaction of nobody: it sees the tables without personal data, and no row of others."""
-        begin = _BEGIN_SYSTEM.format(
-            schema=sql.Identifier(self.schema), types=sql.Identifier(self._types)
+        async with self.scopes(()) as tx:
+            yield tx
+
+    @asynccontextmanager
+    async def scopes(self, scope_keys: Sequence[str]) -> AsyncIterator[Transaction]:
+        """Open a transaction on the own scopes of several users, for what is written of all at once."""
+        begin = _BEGIN_SCOPES.format(
+            schema=sql.Identifier(self.schema),
+            types=sql.Identifier(self._types),
+            scopes=sql.Literal(",".join(scope_keys)),
         )
         async with self._begun(begin) as (conn, _):
             yield Transaction(conn, known_user=False, key_epoch=1)
@@ -178,6 +303,22 @@ class Database:
                 await self._give_back(conn)
                 if not lost or attempt == _ATTEMPTS - 1:
                     raise
+            await self._recover()
+        raise AssertionError("unreachable")
+
+    async def _answer(self, statement: bytes, params: Params) -> Answer:
+        """Run a statement in a transaction of its own, on a connection that answers."""
+        for attempt in range(_ATTEMPTS):
+            conn = await self._take()
+            try:
+                return await read(conn, statement, params)
+            except BaseException as error:
+                lost = isinstance(error, psycopg.OperationalError) and conn.closed
+                await _roll_back(conn)
+                if not lost or attempt == _ATTEMPTS - 1:
+                    raise
+            finally:
+                await self._give_back(conn)
             await self._recover()
         raise AssertionError("unreachable")
 
@@ -228,7 +369,9 @@ class Database:
             types=sql.Identifier(self._types),
             scopes=sql.Literal(",".join(actor.scope_keys)),
             sessions=sql.Literal(actor.session_prefix),
-            user=sql.Literal(actor.user_scope),
+            user=sql.Literal(actor.user),
+            user_scope=sql.Literal(actor.user_scope),
+            project=sql.Literal(actor.project_scope or ""),
         )
 
 

@@ -1,6 +1,8 @@
 """Does a new text say the same as a stored one, something newer, or something different?
 
+once        each text taken apart once within a call
 folding     one writing for width, case, script and quote marks
+seeking     patterns that are tried only where they can match
 numerals    number words as digits
 dates       dates, weekdays, clock times
 quantities  amounts with units, versions, numbered things

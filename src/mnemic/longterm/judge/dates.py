@@ -7,9 +7,10 @@ words are digits already (``numerals.with_digits``).
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from mnemic.longterm.judge.marks import Mark, blank
+from mnemic.longterm.judge.seeking import Sought
 
 __all__ = ["scan"]
 
@@ -51,49 +52,97 @@ _AFTER_DAY = (
     "of|at|in|on|and|or|each|every|but|by|before|for|from|to|is|was|are|as|with|instead|this|next|now|not|when"
     "|so|because|after|until|till|if|it|i|we|rather|too|also|day|works|suits"
 )
+_MONTH_STARTS = tuple(name[:3] for name in _MONTHS)
 _DATES = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"(?<!\d){_Y}[-/.]{_M}[-/.]{_D}(?!\d)",
-        rf"(?<!\d){_M}/{_D}/{_Y}(?!\d)",
-        rf"(?<!\d){_D}[/.]{_M}[/.]{_Y}(?!\d)",
-        rf"(?<!\d){_Y}年(?:{_M}月(?:份|{_D}[日号]?)?)?",
-        rf"(?<![\d.]){_M}月(?:{_D}[日号]?|份)?(?!\d)",
-        rf"\b{_D}(?:st|nd|rd|th)?(?: of)? (?P<n>{_NAMES})\b\.?(?:,? {_Y}\b)?",
-        rf"\b(?P<n>{_NAMES})\b\.? {_D}(?:st|nd|rd|th)?\b(?![:\d])(?:,? {_Y}\b)?",
-        rf"\b(?P<n>{_NAMES}) {_Y}\b",
-        r"\b(?:in|by|until|till|since|from|this|next|last|early|late|mid|every|for|to) "
-        rf"(?P<n>{_NAMES})\b",
-        rf"\b(?P<n>{'|'.join(name for name in _MONTHS if name not in ('may', 'march'))})\b",
-        rf"(?<![\d./-]){_M}/{_D}(?![\d/])",
-        rf"(?<![\d./-]){_D}/{_M}(?![\d/])",
-        r"(?<![\d.-])(?P<m>0[1-9]|1[0-2])-(?P<d>0[1-9]|[12]\d|3[01])(?![\d-])",
-        rf"(?<!\d)(?<!第){_D}(?:日|号(?!\d|{_NUMBERED}))",
-        rf"\b(?:the )?{_D}(?:st|nd|rd|th)\b(?! (?!(?:{_AFTER_DAY})\b)[a-z])",
-        rf"\b(?:in|since|from|until|by|during|of|year|back in) {_Y}\b",
+    Sought(needles, re.compile(pattern))
+    for needles, pattern in (
+        (("-", "/", "."), rf"(?<!\d){_Y}[-/.]{_M}[-/.]{_D}(?!\d)"),
+        (("/",), rf"(?<!\d){_M}/{_D}/{_Y}(?!\d)"),
+        (("/", "."), rf"(?<!\d){_D}[/.]{_M}[/.]{_Y}(?!\d)"),
+        (("年",), rf"(?<!\d){_Y}年(?:{_M}月(?:份|{_D}[日号]?)?)?"),
+        (("月",), rf"(?<![\d.]){_M}月(?:{_D}[日号]?|份)?(?!\d)"),
+        (
+            _MONTH_STARTS,
+            rf"\b{_D}(?:st|nd|rd|th)?(?: of)? (?P<n>{_NAMES})\b\.?(?:,? {_Y}\b)?",
+        ),
+        (
+            _MONTH_STARTS,
+            rf"\b(?P<n>{_NAMES})\b\.? {_D}(?:st|nd|rd|th)?\b(?![:\d])(?:,? {_Y}\b)?",
+        ),
+        (_MONTH_STARTS, rf"\b(?P<n>{_NAMES}) {_Y}\b"),
+        (
+            _MONTH_STARTS,
+            r"\b(?:in|by|until|till|since|from|this|next|last|early|late|mid|every|for|to) "
+            rf"(?P<n>{_NAMES})\b",
+        ),
+        (
+            _MONTH_STARTS,
+            rf"\b(?P<n>{'|'.join(name for name in _MONTHS if name not in ('may', 'march'))})\b",
+        ),
+        (("/",), rf"(?<![\d./-]){_M}/{_D}(?![\d/])"),
+        (("/",), rf"(?<![\d./-]){_D}/{_M}(?![\d/])"),
+        (
+            ("-",),
+            r"(?<![\d.-])(?P<m>0[1-9]|1[0-2])-(?P<d>0[1-9]|[12]\d|3[01])(?![\d-])",
+        ),
+        (("日", "号"), rf"(?<!\d)(?<!第){_D}(?:日|号(?!\d|{_NUMBERED}))"),
+        (
+            ("st", "nd", "rd", "th"),
+            rf"\b(?:the )?{_D}(?:st|nd|rd|th)\b(?! (?!(?:{_AFTER_DAY})\b)[a-z])",
+        ),
+        ((" 19", " 20"), rf"\b(?:in|since|from|until|by|during|of|year|back in) {_Y}\b"),
     )
 )
 _AM_PM = r"(?P<ap>a\.?m\b\.?|p\.?m\b\.?)"
 _PART = r"(?P<p>上午|早上|早晨|清晨|凌晨|中午|下午|傍晚|晚上|夜里|夜间|午后|今晚|每晚|当晚|晚)?"
 _TIMES = tuple(
-    re.compile(pattern)
-    for pattern in (
-        rf"{_PART}的?(?<![\d.])(?<!\d:)(?P<h>[01]?\d|2[0-4]):(?P<mi>[0-5]\d)(?!\d|:\d)(?: ?{_AM_PM})?",
-        rf"\b(?P<h>1[0-2]|0?[1-9])(?:\.(?P<mi>[0-5]\d))? ?{_AM_PM}",
-        rf"{_PART}的?(?<![\d.])(?P<h>1?\d|2[0-4])点(?:钟|整)?(?P<q>半|[一1]刻|[三3]刻)?"
-        r"(?:(?P<mi>[0-5]?\d)分?)?(?!\d|[万倍亿])",
-        r"\b(?P<h>1[0-2]|[1-9]) o'?clock(?: in the (?P<ep>morning|afternoon|evening))?",
-        r"\b(?P<rel>half past|half|(?:a )?quarter past|(?:a )?quarter to) (?P<h>1[0-2]|[1-9])\b"
-        r"(?: in the (?P<ep>morning|afternoon|evening)| at (?P<at>night))?",
-        r"(?<![\d.:])\b(?P<h>1[0-2]|[1-9]) (?:in the (?P<ep>morning|afternoon|evening)|at (?P<at>night))\b",
-        r"\bat (?P<h>1[0-2]|[1-9]) (?:in the|every|each) (?P<ep>morning|afternoon|evening)",
-        r"\bat (?P<h>1[0-2]|[1-9])"
-        r"(?=[,;!?]|\.(?!\d)|$| (?:on|sharp|every|from|until|instead|now)\b)",
+    Sought(needles, re.compile(pattern))
+    for needles, pattern in (
+        (
+            (":",),
+            rf"{_PART}的?(?<![\d.])(?<!\d:)(?P<h>[01]?\d|2[0-4]):(?P<mi>[0-5]\d)(?!\d|:\d)"
+            rf"(?: ?{_AM_PM})?",
+        ),
+        (
+            ("am", "a.m", "pm", "p.m"),
+            rf"\b(?P<h>1[0-2]|0?[1-9])(?:\.(?P<mi>[0-5]\d))? ?{_AM_PM}",
+        ),
+        (
+            ("点",),
+            rf"{_PART}的?(?<![\d.])(?P<h>1?\d|2[0-4])点(?:钟|整)?(?P<q>半|[一1]刻|[三3]刻)?"
+            r"(?:(?P<mi>[0-5]?\d)分?)?(?!\d|[万倍亿])",
+        ),
+        (
+            ("clock",),
+            r"\b(?P<h>1[0-2]|[1-9]) o'?clock(?: in the (?P<ep>morning|afternoon|evening))?",
+        ),
+        (
+            ("half", "quarter"),
+            r"\b(?P<rel>half past|half|(?:a )?quarter past|(?:a )?quarter to) (?P<h>1[0-2]|[1-9])\b"
+            r"(?: in the (?P<ep>morning|afternoon|evening)| at (?P<at>night))?",
+        ),
+        (
+            (" in the ", " at night"),
+            r"(?<![\d.:])\b(?P<h>1[0-2]|[1-9])"
+            r" (?:in the (?P<ep>morning|afternoon|evening)|at (?P<at>night))\b",
+        ),
+        (
+            ("at ",),
+            r"\bat (?P<h>1[0-2]|[1-9]) (?:in the|every|each) (?P<ep>morning|afternoon|evening)",
+        ),
+        (
+            ("at ",),
+            r"\bat (?P<h>1[0-2]|[1-9])"
+            r"(?=[,;!?]|\.(?!\d)|$| (?:on|sharp|every|from|until|instead|now)\b)",
+        ),
     )
 )
-_WEEKDAYS = re.compile(
-    rf"\b(?P<en>{'|'.join(_DAYS)})s?\b|\b(?:on|every|each|and|to|,|/) ?(?P<ab>{'|'.join(_SHORT_DAYS)})\b"
-    r"|(?:周|星期|礼拜)(?P<zh>[一二三四五六日天1-7](?:[、和到至]?(?:周|星期)?[一二三四五六日天](?![个些般百千十]))*)(?!\d|[月年次遍回])"
+_WEEKDAYS = Sought(
+    ("mon", "tue", "wed", "thu", "fri", "sat", "sun", "周", "星期", "礼拜"),
+    re.compile(
+        rf"\b(?P<en>{'|'.join(_DAYS)})s?\b|\b(?:on|every|each|and|to|,|/) ?(?P<ab>{'|'.join(_SHORT_DAYS)})\b"
+        r"|(?:周|星期|礼拜)(?P<zh>[一二三四五六日天1-7](?:[、和到至]?(?:周|星期)?[一二三四五六日天](?![个些般百千十]))*)(?!\d|[月年次遍回])"
+    ),
 )
 
 
@@ -105,18 +154,16 @@ def scan(text: str) -> list[Mark]:
     found: list[Mark] = []
     rest = text
     if not _HINT.search(text):
-        return [mark for match in _WEEKDAYS.finditer(text) for mark in _weekdays(match)]
+        return [mark for match in _WEEKDAYS.all_in(text) for mark in _weekdays(match)]
     for patterns, reader in ((_DATES, _date), (_TIMES, _time), ((_WEEKDAYS,), _weekdays)):
         for pattern in patterns:
-            marks = [mark for match in pattern.finditer(rest) for mark in _read(reader, match)]
+            if not pattern.may_be_in(rest):
+                continue
+            marks = [mark for match in pattern.pattern.finditer(rest) for mark in reader(match)]
             found += marks
             if marks:
                 rest = blank(rest, marks)
     return found
-
-
-def _read(reader: Callable[[re.Match[str]], Iterator[Mark]], match: re.Match[str]) -> list[Mark]:
-    return list(reader(match))
 
 
 def _date(match: re.Match[str]) -> Iterator[Mark]:

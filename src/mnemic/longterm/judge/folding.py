@@ -10,6 +10,7 @@ import re
 import unicodedata
 from functools import lru_cache
 
+from mnemic.longterm.judge.once import once
 from mnemic.longterm.judge.resources import lines
 
 __all__ = ["fold", "fold_cased", "skeleton"]
@@ -30,10 +31,12 @@ def _variants() -> tuple[re.Pattern[str], dict[str, str]]:
     return re.compile("|".join(re.escape(wrong) for wrong in right)), right
 
 
+@once
 def fold_cased(text: str) -> str:
     """Return the text with width, script, quote marks and known misspellings folded, capitals kept."""
     folded = unicodedata.normalize("NFKC", text).translate(_simplified()).translate(_QUOTES)
-    folded = "".join(c for c in folded if c.isprintable() or c.isspace())
+    if not folded.isprintable():
+        folded = "".join(c for c in folded if c.isprintable() or c.isspace())
     pattern, right = _variants()
     return pattern.sub(lambda match: right[match.group(0)], folded)
 
@@ -43,6 +46,7 @@ def fold(text: str) -> str:
     return fold_cased(text).lower()
 
 
+@once
 def skeleton(text: str) -> str:
     """Return letters and digits only, folded: equal skeletons are equal statements.
 

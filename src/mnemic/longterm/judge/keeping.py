@@ -7,7 +7,6 @@ thing, time) and answers None when it does not apply.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import replace
 
 from mnemic.longterm.judge.cases import Case, heads
 from mnemic.longterm.judge.labels import Judgement, different, newer, same
@@ -133,7 +132,7 @@ def _zones(reading: Reading) -> dict[Mark, int]:
     paired = [mark for mark in items if nouns[mark.noun] > 1]
     verbless = all(mark.end < reading.pivot for mark in reading.marks)
     return {
-        replace(mark, start=0, end=0): place if verbless else int(reading.in_tail(mark))
+        mark._replace(start=0, end=0): place if verbless else int(reading.in_tail(mark))
         for place, mark in enumerate(paired)
     }
 

@@ -37,7 +37,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
-    """All lists: forms to entries, concepts to sections, kinds to members."""
+    """All lists: forms to entries, concepts to sections, kinds to members.
+
+    ``reach`` gives for a word (and a stem) how many words the longest English phrase from it has.
+    """
 
     english: dict[tuple[str, ...], Entry]
     stems: dict[tuple[str, ...], Entry]
@@ -45,7 +48,7 @@ class Lexicon:
     section: dict[str, str]
     tags: dict[str, frozenset[str]]
     kinds: dict[str, frozenset[str]]
-    longest_phrase: int
+    reach: dict[str, int]
 
     def phrase(self, words: tuple[str, ...], stems: tuple[str, ...]) -> Entry | None:
         """Return the entry of an English phrase: as written if listed so, else by its stems."""
@@ -104,8 +107,10 @@ def lexicon() -> Lexicon:
             for concept, _ in entry.concepts:
                 section_of[concept] = section_of.get(concept, section)
                 tags_of[concept] = tags_of.get(concept, tags)
-    longest = max(len(form) for form in english)
-    return Lexicon(english, stems, chinese, section_of, tags_of, _kinds(section_of), longest)
+    reach: dict[str, int] = {}
+    for form in (*english, *stems):
+        reach[form[0]] = max(len(form), reach.get(form[0], 1))
+    return Lexicon(english, stems, chinese, section_of, tags_of, _kinds(section_of), reach)
 
 
 def _header(line: str) -> tuple[str, frozenset[str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 __all__ = ["Mark", "agree", "blank"]
 
@@ -10,8 +10,7 @@ _HALF_DAY = 720
 _MONTH = 2_628_000.0
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
+class Mark(NamedTuple):
     """One quantity, date, time or numbered thing.
 
     ``kind`` is what is measured (``duration``, ``money``, ``date``, ``time``, ``weekday``, ``count``,

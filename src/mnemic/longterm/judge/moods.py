@@ -8,6 +8,7 @@ from itertools import pairwise
 from mnemic.longterm.judge.lexicon import stem
 from mnemic.longterm.judge.marks import Mark
 from mnemic.longterm.judge.resources import word_set
+from mnemic.longterm.judge.seeking import Sought
 from mnemic.longterm.judge.words import Word
 
 __all__ = ["flags_of", "verb_at"]
@@ -17,18 +18,35 @@ _SPEAKERS = frozenset({"i", "we", "user", "the user"})
 _NO_VERB = 1_000_000
 _SIMPLE = r"(?<!have )(?<!has )(?<!'ve )\b"
 _TENSES = {
-    "finished": re.compile(r"[^\W\d_a-z]完(?![全成整美善工毕])|\bfinished \w+ing\b"),
-    "end": re.compile(
-        r"\b(?:got|took|had) (?:my|the|our) [\w -]{2,20} (?:off|out|removed)(?=[.,;!]|$)|"
-        r"不(?!了|得|错|过|止|少|多|同|见|住|起|下|到|好)[^\W\d_a-z]{1,3}了(?=[,，。；;！!]|$)"
+    "finished": Sought(
+        ("完", "finished"), re.compile(r"[^\W\d_a-z]完(?![全成整美善工毕])|\bfinished \w+ing\b")
     ),
-    "past": re.compile(_SIMPLE + r"(?:worked|lived|studied)\b"),
-    "was": re.compile(_SIMPLE + r"(?:had|worked|lived|studied|(?:was|were) an?)\b"),
-    "ongoing": re.compile(
-        r"(?:\b(?:am|are|is)|'re|'m) \w+ing\b|正在|在(?:学|读|写|看|追|练|做|准备|装修|减肥|备考)"
+    "end": Sought(
+        ("got ", "took ", "had ", "了"),
+        re.compile(
+            r"\b(?:got|took|had) (?:my|the|our) [\w -]{2,20} (?:off|out|removed)(?=[.,;!]|$)|"
+            r"不(?!了|得|错|过|止|少|多|同|见|住|起|下|到|好)[^\W\d_a-z]{1,3}了(?=[,，。；;！!]|$)"
+        ),
     ),
-    "perfect": re.compile(
-        r"(?:\b(?:have|has)|'ve|'s) (?:(?:just|already|now|finally) )?\w+(?:ed|en)\b|已经|已"
+    "past": Sought(
+        ("worked", "lived", "studied"), re.compile(_SIMPLE + r"(?:worked|lived|studied)\b")
+    ),
+    "was": Sought(
+        ("had", "worked", "lived", "studied", "was ", "were "),
+        re.compile(_SIMPLE + r"(?:had|worked|lived|studied|(?:was|were) an?)\b"),
+    ),
+    "ongoing": Sought(
+        ("ing", "在"),
+        re.compile(
+            r"(?:\b(?:am|are|is)|'re|'m) \w+ing\b|"
+            r"正在|在(?:学|读|写|看|追|练|做|准备|装修|减肥|备考)"
+        ),
+    ),
+    "perfect": Sought(
+        ("have ", "has ", "'ve ", "'s ", "已"),
+        re.compile(
+            r"(?:\b(?:have|has)|'ve|'s) (?:(?:just|already|now|finally) )?\w+(?:ed|en)\b|已经|已"
+        ),
     ),
 }
 
@@ -46,7 +64,7 @@ def flags_of(words: list[Word], text: str) -> frozenset[str]:
         flags -= {"past", "now"}
     if any(word.text in word_set("copulas") for word in words):
         flags.add("states")
-    return frozenset(flags | {flag for flag, tense in _TENSES.items() if tense.search(text)})
+    return frozenset(flags | {flag for flag, tense in _TENSES.items() if tense.is_in(text)})
 
 
 def _follows_event(words: list[Word]) -> bool:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 
+from mnemic.longterm.judge.seeking import Sought, plain
+
 __all__ = ["chinese_number", "with_digits"]
 
 _DIGITS = {c: i for i, c in enumerate("零一二三四五六七八九")} | {
@@ -49,11 +51,22 @@ _COUNTED = re.compile(
     r" (?!(?:of|more|day|another|who|that|which|can|is|was|i|we|you|and|or|in|on|at|for|to)\b)[a-z]"
 )
 _QUARTERS = (
-    (re.compile(r"\bthree[ -]quarters of an hour\b", re.I), "45 minutes"),
-    (re.compile(r"\b(?:a )?quarter of an hour\b", re.I), "15 minutes"),
-    (re.compile(r"\ban hour and a half\b|\bone and a half hours\b", re.I), "1.5 hours"),
-    (re.compile(r"\bone and a half\b", re.I), "1.5"),
-    (re.compile(r"一刻钟"), "15分钟"),
+    (Sought(("quarter",), re.compile(r"\bthree[ -]quarters of an hour\b", re.I)), "45 minutes"),
+    (Sought(("quarter",), re.compile(r"\b(?:a )?quarter of an hour\b", re.I)), "15 minutes"),
+    (
+        Sought(
+            ("and a half",),
+            re.compile(r"\ban hour and a half\b|\bone and a half hours\b", re.I),
+        ),
+        "1.5 hours",
+    ),
+    (Sought(("and a half",), re.compile(r"\bone and a half\b", re.I)), "1.5"),
+    (Sought(("一刻钟",), re.compile(r"一刻钟")), "15分钟"),
+)
+# A piece of every number word and of every word for a place in a row.
+_SPELT = re.compile(
+    r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twel|twent|thir|fort|fift|eigh|nint|zero"
+    r"|first|second|dozen|hundred|thousand|million"
 )
 _BIG = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
 
@@ -131,15 +144,24 @@ def chinese_number(text: str) -> int | None:
 
 def with_digits(text: str) -> str:
     """Return the folded text with number words written in digits."""
+    low = plain(text)
     for quarters, minutes in _QUARTERS:
-        text = quarters.sub(minutes, text)
-    text = _METRES.sub(_metres, text)
-    text = _ENGLISH_RUN.sub(_english, _chinese(_RANKS.sub(_rank, text)))
-    text = _MILLIONS.sub(_millions, text)
-    return _BIRTHDAY.sub(" yo", _YEARS_OLD.sub(" yo", text))
+        if quarters.may_be_in(low):
+            text = quarters.pattern.sub(minutes, text)
+    if "米" in low:
+        text = _METRES.sub(_metres, text)
+    spelt = _SPELT.search(low) is not None
+    text = _chinese(_RANKS.sub(_rank, text) if spelt else text)
+    if spelt:
+        text = _MILLIONS.sub(_millions, _ENGLISH_RUN.sub(_english, text))
+    if "old" in low or "birthday" in low:
+        text = _BIRTHDAY.sub(" yo", _YEARS_OLD.sub(" yo", text))
+    return text
 
 
 def _chinese(text: str) -> str:
+    if text.isascii():
+        return text
     spared = [match.span() for match in _IDIOMS.finditer(text)]
     pieces: list[str] = []
     last = 0

@@ -14,16 +14,19 @@ from mnemic.longterm.judge.lexicon import stem
 from mnemic.longterm.judge.marks import Mark
 from mnemic.longterm.judge.naming import name_after, name_before
 from mnemic.longterm.judge.resources import lines, word_set
+from mnemic.longterm.judge.seeking import Sought
 
 __all__ = ["scan"]
 
+# Whatever matches starts with one of a few characters; most are turned down by the first look.
 _NUMBER = re.compile(
-    r"(?P<cur>[$€£¥]) ?(?P<money>\d[\d,]*(?:\.\d+)?)(?P<mm>万|k\b|m\b)?"
+    r"(?=[\d$€£¥v\-−零负mh半a])"
+    r"(?:(?P<cur>[$€£¥]) ?(?P<money>\d[\d,]*(?:\.\d+)?)(?P<mm>万|k\b|m\b)?"
     r"|(?P<v>\bv(?:ersion)? ?)?(?P<neg>(?<![\w)-])[-−]|零下|负|\bminus )?"
     r"(?P<num>(?<![\d.])\d{1,3}(?:,\d{3})+(?:\.\d+)?|(?<![\d.])\d+(?:\.\d+)*)"
     r"(?P<mul>万|亿|千(?!克|米|瓦)|k(?=\b)|(?= thousand| million))?"
     r"|(?P<half>半个?|half an? |half-|\ban? (?=hour|minute))"
-    r"(?=小时|天|年|月|公里|斤|升|hour|minute|mile|kilo|litre|year|day)"
+    r"(?=小时|天|年|月|公里|斤|升|hour|minute|mile|kilo|litre|year|day))"
 )
 _MULTIPLIERS = {"万": 10_000.0, "亿": 1e8, "千": 1_000.0, "k": 1_000.0, "m": 1e6}
 _DATA = {"g": 2.0**30, "m": 2.0**20, "t": 2.0**40, "k": 2.0**10}
@@ -32,7 +35,9 @@ _WEIGHT = re.compile(r"weigh|\bheavy\b|体重|重量|lift")
 _CURRENCIES = {"$": "usd", "€": "eur", "£": "gbp", "¥": "cny"}
 _LABEL = re.compile(r"(?:\b(?:no|nr)\b\.? ?|#)$")
 _RANK = re.compile(r"(?:st|nd|rd|th) (?P<noun>[a-z]{3,})")
-_OFTEN = re.compile(r"\b(?:(?P<twice>twice)|once(?= (?:a|per|every|each|in)\b))")
+_OFTEN = Sought(
+    ("twice", "once "), re.compile(r"\b(?:(?P<twice>twice)|once(?= (?:a|per|every|each|in)\b))")
+)
 
 
 @lru_cache(maxsize=1)
@@ -43,7 +48,13 @@ def _listed() -> frozenset[str]:
 @lru_cache(maxsize=1)
 def _counters() -> re.Pattern[str]:
     """Return what may follow the number of a numbered thing (12号线, 三期)."""
-    return re.compile(rf" ?(?P<noun>{_either(word_set('items_after'))})(?!织)")
+    words = word_set("items_after")
+    return re.compile(rf" ?(?={_starts(words)})(?P<noun>{_either(words)})(?!织)")
+
+
+def _starts(words: Iterable[str]) -> str:
+    """Return the class of first characters: a look at one spares trying hundreds of words."""
+    return f"[{re.escape(''.join(sorted({word[0] for word in words})))}]"
 
 
 def _either(words: Iterable[str]) -> str:
@@ -59,7 +70,7 @@ def _units() -> tuple[re.Pattern[str], dict[str, tuple[str, float]]]:
         table |= {name: (kind, float(factor)) for name in names.split()}
     names = _either(table)
     return re.compile(
-        rf"(?!{_either(word_set('glued_zh'))})(?P<more>个半|半)?个?[ -]?(?P<unit>{names})"
+        rf"(?!{_either(word_set('glued_zh'))})(?P<more>个半|半)?个?[ -]?(?={_starts(table)})(?P<unit>{names})"
         r"(?P<rest>半)?(?![a-z]|(?<=年)[级代轻])"
     ), table
 
@@ -72,7 +83,7 @@ def scan(text: str) -> list[Mark]:
         mark = _item(match, text) or _amount(match, text)
         marks.append(mark)
         match = _NUMBER.search(text, max(mark.end, match.end()))
-    for often in _OFTEN.finditer(text):
+    for often in _OFTEN.all_in(text):
         marks.append(Mark("times", (2.0 if often["twice"] else 1.0,), *often.span()))
     return marks
 

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 
 from mnemic.longterm.judge import dates, quantities
@@ -14,13 +11,14 @@ from mnemic.longterm.judge.folding import fold_cased
 from mnemic.longterm.judge.marks import Mark, blank
 from mnemic.longterm.judge.moods import flags_of, verb_at
 from mnemic.longterm.judge.numerals import with_digits
+from mnemic.longterm.judge.once import once, reading_once
 from mnemic.longterm.judge.resources import word_set
 from mnemic.longterm.judge.roles import Part, cast_of
 from mnemic.longterm.judge.subjects import acts_as_person, named_users, people_in, subject_of
 from mnemic.longterm.judge.tokens import Setting, Token, tokens_of
 from mnemic.longterm.judge.words import Word, words_of
 
-__all__ = ["Reading", "read"]
+__all__ = ["Reading", "read", "reading_once"]
 
 _QUOTED = re.compile(r'"([^"]{1,60})"|(?<!\w)\'([^\']{1,60})\'(?!\w)')
 
@@ -31,7 +29,8 @@ class Reading:
 
     ``subject`` is ``me`` or the person it is about, ``people`` everybody mentioned, ``pivot`` where the
     verb starts, ``breaks`` where clauses end, ``quoted`` what stands in quote marks and where,
-    ``cast`` the people in the order of the sentence, ``text`` the folded text with its capitals.
+    ``cast`` the people in the order of the sentence, ``text`` the folded text with its capitals, ``keys``
+    the concepts whatever their sign.
     """
 
     tokens: tuple[Token, ...]
@@ -44,11 +43,7 @@ class Reading:
     quoted: tuple[tuple[str, int], ...]
     cast: tuple[Part, ...]
     text: str
-
-    @property
-    def keys(self) -> frozenset[str]:
-        """Concepts of the statement, whatever their sign."""
-        return frozenset(token.key for token in self.tokens)
+    keys: frozenset[str]
 
     @property
     def is_han(self) -> bool:
@@ -64,33 +59,12 @@ class Reading:
         return mark.start > self.pivot
 
 
-_SO_FAR: ContextVar[dict[str, Reading] | None] = ContextVar("readings_so_far", default=None)
-
-
-@contextmanager
-def reading_once() -> Iterator[None]:
-    """Read each text once inside the block; nothing of it outlives the block."""
-    token = _SO_FAR.set({})
-    try:
-        yield
-    finally:
-        _SO_FAR.reset(token)
-
-
+@once
 def read(text: str) -> Reading:
     """Return the reading of a text; any text has one, an empty text an empty one.
 
-    Cached only inside ``reading_once``: no copy of what a user wrote may outlive the call.
+    Remembered only inside ``reading_once``: no copy of what a user wrote may outlive the call.
     """
-    so_far = _SO_FAR.get()
-    if so_far is None:
-        return _read(text)
-    if text not in so_far:
-        so_far[text] = _read(text)
-    return so_far[text]
-
-
-def _read(text: str) -> Reading:
     cased = with_digits(fold_cased(text))
     digits = cased.lower()
     marks = dates.scan(digits)
@@ -102,19 +76,20 @@ def _read(text: str) -> Reading:
     subject, said_by = subject_of(words)
     pivot = verb_at(words, marks)
     setting = Setting(pivot, said_by, acts_as_person(words, pivot), _names_job(words))
+    tokens = tokens_of(words, setting)
+    joints = word_set("joints")
     return Reading(
-        tokens_of(words, setting),
+        tokens,
         tuple(marks),
         subject,
         people_in(words),
         flags_of(words, digits),
         pivot,
-        tuple(
-            w.start for w in words if (w.stop and w.text != "、") or w.text in word_set("joints")
-        ),
+        tuple(w.start for w in words if (w.stop and w.text != "、") or w.text in joints),
         _quotes(digits),
         cast_of(words, cased),
         cased,
+        frozenset(token.key for token in tokens),
     )
 
 

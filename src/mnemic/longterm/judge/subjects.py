@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from mnemic.longterm.judge.lexicon import lexicon
 from mnemic.longterm.judge.resources import word_set
 from mnemic.longterm.judge.words import Word
@@ -18,7 +16,7 @@ def named_users(words: list[Word]) -> list[Word]:
     """Tell "the user table" (a thing) from "the user" (who this memory is about)."""
     users = lexicon().english[("users",)]
     return [
-        replace(word, entry=users)
+        word._replace(entry=users)
         if word.text in ("user", "用户") and after.text in word_set("user_things")
         else word
         for word, after in zip(words, [*words[1:], _NOBODY], strict=False)

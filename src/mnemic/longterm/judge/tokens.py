@@ -6,7 +6,8 @@ the beef) and covers a list (neither meat nor fish).
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from mnemic.longterm.judge.lexicon import stem
 from mnemic.longterm.judge.resources import word_set
@@ -18,8 +19,7 @@ _PERSONAL = frozenset({"live", "work"})
 _WORK_LIGHT = frozenset({"做", "当", "任", "干"})
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     """One concept (or unlisted word) of a statement.
 
     ``sign`` is -1 under a negation, ``tail`` tells that it stands after the verb, ``role`` is the
@@ -139,7 +139,7 @@ class _Scope:
         return nouns[-1:] or [self._light]
 
     def _turn(self, index: int) -> None:
-        self.tokens[index] = replace(self.tokens[index], sign=-self.tokens[index].sign)
+        self.tokens[index] = self.tokens[index]._replace(sign=-self.tokens[index].sign)
 
 
 def _alike(section: str, spread: str) -> bool:

@@ -7,7 +7,7 @@ phrases across the cuts are joined and unknown words taken apart where the lists
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import rjieba
 
@@ -25,8 +25,7 @@ _LIGHT = frozenset("是的了就都会能要在把被给让很太不也还这那
 _CONTRACTED = {"'m": "", "'ve": "", "'re": "", "'ll": "will", "'d": "would", "n't": "not"}
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(NamedTuple):
     """One word or phrase: its surface, its entry (None when unknown) and where it starts.
 
     ``entry`` is None and ``stop`` True for punctuation; ``name`` tells a word written as a name.
@@ -65,7 +64,8 @@ def _english(run: list[tuple[str, int]], cased: str, lists: Lexicon) -> list[Wor
     found: list[Word] = []
     index = 0
     while index < len(run):
-        for size in range(min(lists.longest_phrase, len(run) - index), 0, -1):
+        longest = max(lists.reach.get(texts[index], 1), lists.reach.get(stems[index], 1))
+        for size in range(min(longest, len(run) - index), 0, -1):
             span = slice(index, index + size)
             entry = lists.english.get(tuple(texts[span]))
             name = _is_name(*run[index], index, cased)

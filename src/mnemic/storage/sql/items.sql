@@ -1,20 +1,22 @@
 -- Memory items: the write path, reading by id, lists, chains. Every statement names its scopes.
 
 -- name: lock_scope
--- shared with other writers: whoever changes a model waits for them, and they for it
-select pg_advisory_xact_lock_shared(hashtextextended('embedding', 0)),
+-- Shared with other writers: whoever changes a model waits for them, and they for it. What a writer does next
+-- is planned once a connection, not each time: planning takes longer than the work itself.
+select set_config('plan_cache_mode', 'force_generic_plan', true),
+       pg_advisory_xact_lock_shared(hashtextextended('embedding', 0)),
        pg_advisory_xact_lock_shared(hashtextextended(
            'embedding user:' || split_part(split_part(%(scope_key)s, ':', 2), '/', 1), 0)),
        pg_advisory_xact_lock(hashtextextended(%(scope_key)s, 0))
 
 -- name: exact
-select id, valid_to is not null and valid_to <= coalesce(%(since)s::timestamptz, now()) as expired
+select id, owner_id, valid_to is not null and valid_to <= coalesce(%(since)s::timestamptz, now()) as expired
 from memory_item
 where scope_key = %(scope_key)s and content_mac = %(content_mac)s
   and status in ('active', 'pending') and id <> %(except_id)s
 
 -- name: exact_past
-select id, false as expired
+select id, owner_id, false as expired
 from memory_item
 where scope_key = %(scope_key)s and content_mac = %(content_mac)s
   and status in ('superseded', 'archived') and valid_from <= %(since)s and valid_to > %(since)s
@@ -27,6 +29,7 @@ with comparable as (
     select id, embedding <=> %(embedding)s as distance, slots && %(slots)s::text[] as same_slot
     from memory_item
     where scope_key = %(scope_key)s and model_id = %(model_id)s
+      and (visibility = 'owner_only') = %(private)s
       and (status = 'active'
            or (status = 'pending'
                and not exists (select from verification v
@@ -41,19 +44,82 @@ with comparable as (
     union
     (select * from comparable where same_slot order by distance limit %(limit)s)
 )
-select m.id, m.version, m.content_enc, m.valid_from, 1 - n.distance as cosine, n.same_slot
+select m.id, m.owner_id, m.version, m.content_enc, m.valid_from, 1 - n.distance as cosine, n.same_slot
 from nominated n
 join memory_item m on m.scope_key = %(scope_key)s and m.id = n.id
 order by n.distance
 
+-- name: clock
+select now() as now
+
+-- name: look
+-- Beside each text of a batch: the row of the very same text, the nearest ones and those of its slots, and
+-- which texts of the batch itself lie near to it.
+with batch as materialized (
+    select item, content_mac, since, embedding, string_to_array(nullif(slots, ''), ' ') as slots, farthest, most
+    from unnest(%(macs)s::bytea[], %(sinces)s::timestamptz[], %(embeddings)s, %(slot_lists)s::text[],
+                %(farthest)s::float8[], %(most)s::int[])
+         with ordinality as b (content_mac, since, embedding, slots, farthest, most, item)
+)
+select b.item, 'twin' as arm, null::bigint as other, t.id, t.owner_id, null::int as version, null::bytea as content_enc,
+    null::timestamptz as valid_from, null::float8 as cosine, false as same_slot, t.expired,
+    exists (select from verification v
+            where v.scope_key = %(scope_key)s and v.item_id = t.id and v.answered_at is null) as asked
+from batch b
+cross join lateral (
+    (select m.id, m.owner_id, m.valid_to is not null and m.valid_to <= coalesce(b.since, now()) as expired,
+         1 as place
+     from memory_item m
+     where m.scope_key = %(scope_key)s and m.content_mac = b.content_mac and m.status in ('active', 'pending'))
+    union all
+    (select m.id, m.owner_id, false, 2
+     from memory_item m
+     where b.since is not null and m.scope_key = %(scope_key)s and m.content_mac = b.content_mac
+       and m.status in ('superseded', 'archived') and m.valid_from <= b.since and m.valid_to > b.since
+     order by m.valid_from desc
+     limit 1)
+    order by place
+    limit 1
+) t
+union all
+select b.item, 'stored', null, n.id, n.owner_id, n.version, n.content_enc, n.valid_from, 1 - n.distance, n.same_slot, false,
+    exists (select from verification v
+            where v.scope_key = %(scope_key)s and v.item_id = n.id and v.answered_at is null)
+from batch b
+cross join lateral (
+    select m.id, m.owner_id, m.version, m.content_enc, m.valid_from, m.embedding <=> b.embedding as distance,
+        coalesce(m.slots && b.slots, false) as same_slot,
+        row_number() over (order by m.embedding <=> b.embedding) as place,
+        row_number() over (partition by coalesce(m.slots && b.slots, false)
+                           order by m.embedding <=> b.embedding) as place_in_slot
+    from memory_item m
+    where m.scope_key = %(scope_key)s and m.model_id = %(model_id)s
+      and (m.visibility = 'owner_only') = %(private)s
+      and (m.embedding <=> b.embedding <= b.farthest or m.slots && b.slots)
+      and (m.status = 'active'
+           or (m.status = 'pending'
+               and not exists (select from verification v
+                               where v.scope_key = m.scope_key and v.item_id = m.id
+                                 and v.reason = 'instruction_like' and v.answered_at is null))
+           or (b.since is not null and m.status in ('superseded', 'archived') and m.valid_to > m.valid_from))
+      and (m.valid_to is null or m.valid_to > coalesce(b.since, now()))
+) n
+where n.place <= b.most or (n.same_slot and n.place_in_slot <= b.most)
+union all
+select b.item, 'batch', earlier.item, null, null, null, null, null, 1 - (earlier.embedding <=> b.embedding),
+    coalesce(earlier.slots && b.slots, false), false, false
+from batch b
+join batch earlier on earlier.item < b.item
+where earlier.embedding <=> b.embedding <= b.farthest or earlier.slots && b.slots
+
 -- name: insert
 insert into memory_item (
     scope_key, id, scope, scope_id, owner_id, memory_type, content_enc, content_mac, source, source_id,
-    source_seqs, confidence, status, reason_enc, metadata_enc, created_at, recorded_at,
+    source_seqs, confidence, visibility, status, reason_enc, metadata_enc, created_at, recorded_at,
     valid_from, valid_to, embedding, model_id, lexemes, n_tokens, slots, script)
 values (
     %(scope_key)s, %(id)s, %(scope)s, %(scope_id)s, %(owner_id)s, %(memory_type)s, %(content_enc)s,
-    %(content_mac)s, %(source)s, %(source_id)s, %(source_seqs)s, %(confidence)s, %(status)s,
+    %(content_mac)s, %(source)s, %(source_id)s, %(source_seqs)s, %(confidence)s, %(visibility)s, %(status)s,
     %(reason_enc)s, %(metadata_enc)s, now(), now(), least(coalesce(%(valid_from)s, now()), now()),
     %(valid_to)s, %(embedding)s, %(model_id)s, %(lexemes)s::tsvector, %(n_tokens)s,
     %(slots)s, %(script)s)
@@ -62,9 +128,10 @@ values (
 update memory_item
 set status = 'superseded',
     retired_at = coalesce(retired_at, now()),
-    superseded_by = case when status in ('active', 'pending') then %(by)s else superseded_by end,
-    valid_to = least(valid_to, greatest(valid_from, least(coalesce(%(since)s, now()), now())))
-where scope_key = %(scope_key)s and id = any(%(ids)s)
+    superseded_by = case when status in ('active', 'pending') then old.by else superseded_by end,
+    valid_to = least(valid_to, greatest(valid_from, least(coalesce(old.since, now()), now())))
+from unnest(%(ids)s::uuid[], %(by)s::uuid[], %(sinces)s::timestamptz[]) as old (id, by, since)
+where scope_key = %(scope_key)s and memory_item.id = old.id
 
 -- name: archive
 update memory_item
@@ -73,8 +140,9 @@ where scope_key = %(scope_key)s and id = %(id)s
 
 -- name: strengthen
 update memory_item
-set confidence = greatest(confidence, %(confidence)s)
-where scope_key = %(scope_key)s and id = %(id)s
+set confidence = greatest(confidence, again.trust)
+from unnest(%(ids)s::uuid[], %(confidences)s::real[]) as again (id, trust)
+where scope_key = %(scope_key)s and memory_item.id = again.id
 
 -- name: activate
 update memory_item
@@ -87,20 +155,22 @@ insert into item_usage (scope_key, id, use_count)
 select scope_key, id, uses
 from unnest(%(scope_keys)s::text[], %(ids)s::uuid[], %(uses)s::bigint[]) as used (scope_key, id, uses)
 where exists (select from memory_item m where m.scope_key = used.scope_key and m.id = used.id)
+  and not exists (select from app_user u where u.remember = 'refused' and left(used.scope_key, 8) <> 'project:'
+                  and u.scope_key = 'user:' || split_part(split_part(used.scope_key, ':', 2), '/', 1))
 on conflict (scope_key, id) do update
 set last_used_at = now(), use_count = item_usage.use_count + excluded.use_count
 
 -- name: get
 select scope_key, id, scope, scope_id, owner_id, memory_type, content_enc, source, source_id, source_seqs,
-    confidence, status, reason_enc, metadata_enc, created_at, recorded_at, valid_from, valid_to, retired_at,
-    superseded_by, version
+    confidence, visibility, status, reason_enc, metadata_enc, created_at, recorded_at, valid_from, valid_to,
+    retired_at, superseded_by, version
 from memory_item
 where scope_key = any(%(scopes)s) and id = %(id)s
 
 -- name: get_for_update
 select scope_key, id, scope, scope_id, owner_id, memory_type, content_enc, source, source_id, source_seqs,
-    confidence, status, reason_enc, metadata_enc, created_at, recorded_at, valid_from, valid_to, retired_at,
-    superseded_by, version
+    confidence, visibility, status, reason_enc, metadata_enc, created_at, recorded_at, valid_from, valid_to,
+    retired_at, superseded_by, version
 from memory_item
 where scope_key = any(%(scopes)s) and id = %(id)s
 for update
@@ -112,8 +182,8 @@ where scope_key = %(scope_key)s and id = %(id)s and model_id = %(model_id)s
 
 -- name: list
 select scope_key, id, scope, scope_id, owner_id, memory_type, content_enc, source, source_id, source_seqs,
-    confidence, status, reason_enc, metadata_enc, created_at, recorded_at, valid_from, valid_to, retired_at,
-    superseded_by, version
+    confidence, visibility, status, reason_enc, metadata_enc, created_at, recorded_at, valid_from, valid_to,
+    retired_at, superseded_by, version
 from memory_item
 where scope_key = any(%(scopes)s)
   and status = any(%(statuses)s)
@@ -144,7 +214,7 @@ with recursive older as (
     from memory_item m join newer on m.scope_key = newer.scope_key and m.id = newer.superseded_by
 )
 select m.scope_key, m.id, m.scope, m.scope_id, m.owner_id, m.memory_type, m.content_enc, m.source,
-    m.source_id, m.source_seqs, m.confidence, m.status, m.reason_enc, m.metadata_enc, m.created_at,
+    m.source_id, m.source_seqs, m.confidence, m.visibility, m.status, m.reason_enc, m.metadata_enc, m.created_at,
     m.recorded_at, m.valid_from, m.valid_to, m.retired_at, m.superseded_by, m.version
 from memory_item m
 join (select scope_key, id from older union select scope_key, id from newer) as chain using (scope_key, id)
@@ -158,10 +228,12 @@ with recursive older as (
     from memory_item m join older on m.scope_key = older.scope_key and m.superseded_by = older.id
 )
 select id from older
+order by id <> %(id)s, id desc
 
 -- name: delete
 delete from memory_item
 where scope_key = any(%(scopes)s) and id = any(%(ids)s)
+returning id
 
 -- name: count_all
 select count(*) as total
@@ -212,6 +284,11 @@ on conflict (scope_key, item_id) do update
 set reason = excluded.reason, question_enc = excluded.question_enc, asked_at = now(),
     answered_at = null, answer = null
 
+-- name: contest
+insert into verification (scope_key, item_id, reason, question_enc)
+values (%(scope_key)s, %(id)s, %(reason)s, %(question_enc)s)
+on conflict (scope_key, item_id) do nothing
+
 -- name: question
 select reason, question_enc, asked_at
 from verification
@@ -226,6 +303,6 @@ where scope_key = %(scope_key)s and item_id = %(id)s and answered_at is null
 select v.item_id, v.reason, v.question_enc, v.asked_at, v.scope_key
 from verification v
 join memory_item m on m.scope_key = v.scope_key and m.id = v.item_id
-where v.scope_key = any(%(scopes)s) and v.answered_at is null and m.status = 'pending'
+where v.scope_key = any(%(scopes)s) and v.answered_at is null and m.owner_id = %(user_id)s
 order by v.asked_at, v.item_id
 limit %(limit)s

@@ -3,7 +3,12 @@
 -- name: current_key
 select key_id, wrapped, kek_id
 from data_key
-where scope_key = %(scope_key)s and retired_at is null
+where scope_key = %(scope_key)s and author_id = %(author_id)s and retired_at is null
+
+-- name: project_keys
+select key_id, author_id, wrapped, kek_id, retired_at is not null as retired
+from data_key
+where scope_key = %(scope_key)s
 
 -- name: add_user
 insert into app_user (scope_key, user_id)
@@ -11,9 +16,9 @@ values (%(scope_key)s, %(user_id)s)
 on conflict (scope_key) do nothing
 
 -- name: add_key
-insert into data_key (scope_key, key_id, wrapped, kek_id)
-values (%(scope_key)s, %(key_id)s, %(wrapped)s, %(kek_id)s)
-on conflict (scope_key) where retired_at is null do nothing
+insert into data_key (scope_key, author_id, key_id, wrapped, kek_id)
+values (%(scope_key)s, %(author_id)s, %(key_id)s, %(wrapped)s, %(kek_id)s)
+on conflict (scope_key, author_id) where retired_at is null do nothing
 
 -- name: add_deployment
 insert into deployment (id)

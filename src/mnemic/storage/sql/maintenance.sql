@@ -1,8 +1,11 @@
 -- The owner's work, across the scopes of all users: a change of the deployment's model, and its indexes.
 
 -- name: next_scope
-select least((select min(scope_key) from memory_item where scope_key > %(after)s),
-             (select min(scope_key) from chunk where scope_key > %(after)s)) as scope_key
+select n.scope_key,
+       exists (select from app_user u where u.remember = 'refused' and left(n.scope_key, 8) <> 'project:'
+               and u.scope_key = 'user:' || split_part(split_part(n.scope_key, ':', 2), '/', 1)) as refused
+from (select least((select min(scope_key) from memory_item where scope_key > %(after)s),
+                   (select min(scope_key) from chunk where scope_key > %(after)s)) as scope_key) n
 
 -- name: state
 select d.model_id, m.name, m.dims, d.next_model_id, n.name as next_name, n.dims as next_dims
@@ -27,19 +30,27 @@ select pg_try_advisory_xact_lock(hashtextextended('reembedding of the deployment
 
 -- name: size
 select (select count(*) from memory_item m join embedding_model e using (model_id)
-        where not e.own and m.model_id <> %(model_id)s) as items,
+        where not e.own and m.model_id <> %(model_id)s
+          and not exists (select from app_user u where u.remember = 'refused' and left(m.scope_key, 8) <> 'project:'
+                          and u.scope_key = 'user:' || split_part(split_part(m.scope_key, ':', 2), '/', 1))) as items,
        (select count(*) from chunk c join embedding_model e using (model_id)
-        where not e.own and c.model_id <> %(model_id)s) as chunks,
+        where not e.own and c.model_id <> %(model_id)s
+          and not exists (select from app_user u where u.remember = 'refused' and left(c.scope_key, 8) <> 'project:'
+                          and u.scope_key = 'user:' || split_part(split_part(c.scope_key, ':', 2), '/', 1))) as chunks,
        (select count(*) from reembedding where model_id = %(model_id)s) as ready
 
 -- name: unready
 select (select count(*) from memory_item m join embedding_model e using (model_id)
         where not e.own and m.model_id <> %(model_id)s
+          and not exists (select from app_user u where u.remember = 'refused' and left(m.scope_key, 8) <> 'project:'
+                          and u.scope_key = 'user:' || split_part(split_part(m.scope_key, ':', 2), '/', 1))
           and not exists (select from reembedding r
                           where r.scope_key = m.scope_key and r.table_name = 'memory_item' and r.id = m.id
                             and r.model_id = %(model_id)s and r.row_version = m.version))
      + (select count(*) from chunk c join embedding_model e using (model_id)
         where not e.own and c.model_id <> %(model_id)s
+          and not exists (select from app_user u where u.remember = 'refused' and left(c.scope_key, 8) <> 'project:'
+                          and u.scope_key = 'user:' || split_part(split_part(c.scope_key, ':', 2), '/', 1))
           and not exists (select from reembedding r
                           where r.scope_key = c.scope_key and r.table_name = 'chunk' and r.id = c.id
                             and r.model_id = %(model_id)s and r.row_version = c.xmin::text::bigint))

@@ -1,5 +1,5 @@
--- Conversations and documents as chunks. Everything here lies in the user's scope, except the session row
--- whose watermark says up to which turn a conversation is indexed.
+-- Conversations and documents as chunks. Conversations lie in the user's scope, except the session row whose
+-- watermark says up to which turn one is indexed; documents in the user's or in a project's.
 
 -- name: session_watermark
 select last_seq, indexed_seq
@@ -53,7 +53,7 @@ from resource
 where scope_key = %(scope_key)s and collection = %(collection)s and content_mac = %(content_mac)s
 
 -- name: same_uri
-select id
+select id, owner_id, visibility
 from resource
 where scope_key = %(scope_key)s and collection = %(collection)s and uri_mac = %(uri_mac)s
 
@@ -64,8 +64,9 @@ from chunk_draft
 where scope_key = %(scope_key)s and draft_mac = %(draft_mac)s
 
 -- name: add_draft
-insert into chunk_draft (scope_key, draft_mac, ordinal, id, text_enc, embedding, model_id, lexemes, n_tokens)
-values (%(scope_key)s, %(draft_mac)s, %(ordinal)s, %(id)s, %(text_enc)s, %(embedding)s::halfvec,
+insert into chunk_draft (scope_key, draft_mac, ordinal, id, owner_id, text_enc, embedding, model_id, lexemes,
+    n_tokens)
+values (%(scope_key)s, %(draft_mac)s, %(ordinal)s, %(id)s, %(owner_id)s, %(text_enc)s, %(embedding)s::halfvec,
     %(model_id)s, %(lexemes)s::tsvector, %(n_tokens)s)
 on conflict (scope_key, draft_mac, ordinal) do nothing
 
@@ -75,27 +76,30 @@ where scope_key = %(scope_key)s
   and (draft_mac = %(draft_mac)s or created_at < now() - interval '7 days')
 
 -- name: add_document
-insert into resource (scope_key, id, kind, collection, owner_id, title_enc, uri_enc, uri_mac, content_mac,
-    n_chunks, occurred_at)
-values (%(scope_key)s, %(id)s, %(kind)s, %(collection)s, %(owner_id)s, %(title_enc)s, %(uri_enc)s,
-    %(uri_mac)s, %(content_mac)s, %(n_chunks)s, %(occurred_at)s)
+insert into resource (scope_key, id, kind, collection, owner_id, visibility, title_enc, uri_enc, uri_mac,
+    content_mac, n_chunks, occurred_at)
+values (%(scope_key)s, %(id)s, %(kind)s, %(collection)s, %(owner_id)s, %(visibility)s, %(title_enc)s,
+    %(uri_enc)s, %(uri_mac)s, %(content_mac)s, %(n_chunks)s, %(occurred_at)s)
 
 -- name: publish
-insert into chunk (scope_key, id, resource_id, ordinal, text_enc, occurred_at, embedding, model_id, lexemes,
-    n_tokens)
-select scope_key, id, %(id)s, ordinal, text_enc, %(occurred_at)s, embedding, model_id, lexemes, n_tokens
+insert into chunk (scope_key, id, resource_id, owner_id, visibility, ordinal, text_enc, occurred_at, embedding,
+    model_id, lexemes, n_tokens)
+select scope_key, id, %(id)s, %(owner_id)s, %(visibility)s, ordinal, text_enc, %(occurred_at)s, embedding,
+    model_id, lexemes, n_tokens
 from chunk_draft
 where scope_key = %(scope_key)s and draft_mac = %(draft_mac)s
 
 -- name: get
-select scope_key, id, kind, collection, session_id, title_enc, uri_enc, n_chunks, occurred_at, created_at
+select scope_key, id, kind, collection, owner_id, visibility, session_id, title_enc, uri_enc, n_chunks,
+    occurred_at, created_at
 from resource
-where scope_key = %(scope_key)s and id = %(id)s
+where scope_key = any(%(scopes)s) and id = %(id)s
 
 -- name: list
-select scope_key, id, kind, collection, session_id, title_enc, uri_enc, n_chunks, occurred_at, created_at
+select scope_key, id, kind, collection, owner_id, visibility, session_id, title_enc, uri_enc, n_chunks,
+    occurred_at, created_at
 from resource
-where scope_key = %(scope_key)s
+where scope_key = any(%(scopes)s)
   and (%(kind)s::text is null or kind = %(kind)s)
   and (%(collection)s::text is null or collection = %(collection)s)
   and (%(before_id)s::uuid is null or (created_at, id) < (%(before_at)s::timestamptz, %(before_id)s))
@@ -105,7 +109,7 @@ limit %(limit)s
 -- name: count
 select count(*) as total
 from resource
-where scope_key = %(scope_key)s
+where scope_key = any(%(scopes)s)
   and (%(kind)s::text is null or kind = %(kind)s)
   and (%(collection)s::text is null or collection = %(collection)s)
 

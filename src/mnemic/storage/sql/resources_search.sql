@@ -4,7 +4,8 @@
 -- name: turns
 -- Three lists are candidates: by meaning, by words, and by both with speaker, day and kind of sentence; and the
 -- two turns on each side of a candidate. In a scope of more than "exact" chunks only a pool is looked at: the
--- nearest by window, the best by words, the latest of a named day or speaker.
+-- nearest by window ("near", where an index found them before), the best by words, the latest of a named day or
+-- speaker.
 -- Nothing is joined by id: these sets are small to the planner whatever they hold, and it would loop.
 with q as (
     select lexeme, tell, n
@@ -65,7 +66,7 @@ with q as (
     from (
         (select scope_key, id, null as ns, null as tfs, null as amount
          from readable
-         where model_id = %(model_id)s
+         where model_id = %(model_id)s and %(near)s::uuid[] is null
          order by embedding <=> %(embedding)s
          limit (select most from stats))
         union all
@@ -78,6 +79,8 @@ with q as (
                 or exists (select from span s where r.day between s.first and s.last))
          order by r.occurred_at desc
          limit (select most from stats))
+        union all
+        (select scope_key, id, null, null, null from readable where id = any(%(near)s::uuid[]))
     ) as found
     group by scope_key, id
 ), seen as materialized (

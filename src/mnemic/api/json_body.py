@@ -1,0 +1,45 @@
+"""Which JSON value is this body? Pure: bytes in, value or refusal out.
+
+Half a surrogate pair and NUL inside a text are legal JSON; they are handed on, for the gate takes them out
+and says so.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import NoReturn
+
+from mnemic.errors import InvalidInput
+
+JSON = "application/json"
+
+
+def read_json(body: bytes) -> object:
+    """Return the value of UTF-8 JSON. Raises InvalidInput (``malformed_json``) for anything else.
+
+    NaN and infinities, which JSON does not know, are refused, and so is nesting that is too deep to read.
+    """
+    try:
+        value: object = json.loads(body.decode("utf-8-sig"), parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        raise InvalidInput("malformed_json", "The body is not valid JSON in UTF-8.") from None
+    return value
+
+
+def require_media(content_type: str | None, allowed: tuple[str, ...]) -> str:
+    """Return the media type that a Content-Type header names, without its parameters.
+
+    Raises InvalidInput (``unsupported_media_type``, details: allowed) for none and for any other.
+    """
+    media = (content_type or "").partition(";")[0].strip().lower()
+    if media not in allowed:
+        raise InvalidInput(
+            "unsupported_media_type",
+            f"Send the body with Content-Type {' or '.join(allowed)}.",
+            allowed=list(allowed),
+        )
+    return media
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise ValueError(constant)

@@ -1,0 +1,72 @@
+"""How does each value of the library look as JSON? Pure; ``mnemic.api.answers`` describes the same shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, is_dataclass
+from datetime import datetime
+from typing import Any
+from urllib.parse import quote
+from uuid import UUID
+
+from mnemic.model import Hit, ResourceHit, Verdict
+
+
+def plain(value: Any) -> Any:
+    """Return a value as JSON has it: ids and times as text, dataclasses and mappings as objects."""
+    if value is None or isinstance(value, str | int | float):
+        return value
+    if isinstance(value, UUID):
+        return str(value)
+    if isinstance(value, datetime):
+        return value.isoformat()
+    if is_dataclass(value):
+        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, Mapping):
+        return {str(name): plain(inner) for name, inner in value.items()}
+    if isinstance(value, Sequence | set | frozenset):
+        return [plain(inner) for inner in value]
+    return str(value)
+
+
+def verdict_view(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict with its outcome under ``verdict``, as everywhere."""
+    value = plain(verdict)
+    return {"verdict": value.pop("outcome"), **value}
+
+
+def hit_view(hit: Hit | ResourceHit) -> dict[str, Any]:
+    """Return a hit with what it was found by."""
+    shared: dict[str, Any] = {
+        "id": str(hit.id),
+        "content": hit.content,
+        "score": round(hit.score, 4),
+        "parts": {name: round(part, 4) for name, part in plain(hit.parts).items()},
+        "arms": {"cosine": hit.cosine, "words": round(hit.words, 4), "matched": list(hit.matched)},
+    }
+    return shared | (_of_turn(hit) if isinstance(hit, ResourceHit) else _of_item(hit))
+
+
+def _of_item(hit: Hit) -> dict[str, Any]:
+    """Every field of the item; ``confidence`` stands in the parts of the score too."""
+    item: dict[str, Any] = plain(hit.item)
+    return item
+
+
+def _of_turn(hit: ResourceHit) -> dict[str, Any]:
+    return {
+        "kind": hit.kind,
+        "scope": hit.scope,
+        "resource_id": str(hit.resource_id),
+        "session": hit.session,
+        "seq": hit.seq,
+        "role": hit.role if hit.session else None,
+        "speaker": hit.speaker,
+        "title": hit.title,
+        "occurred_at": hit.occurred_at and hit.occurred_at.isoformat(),
+    }
+
+
+def segment(name: str) -> str:
+    """Return an id as one segment of a path."""
+    return quote(name, safe="")

@@ -1,0 +1,50 @@
+"""erase: forget one user, completely."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from mnemic.cli.consent import opened
+from mnemic.cli.options import DONE, Common, command
+from mnemic.cli.output import plain
+
+if TYPE_CHECKING:
+    from mnemic.privacy.erase import Erasure
+
+Yes = Annotated[bool, typer.Option("--yes", help="Erase; without it nothing is.")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Only count.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add this command to the application."""
+    command(app, "erase")(erase)
+
+
+async def erase(common: Common, yes: Yes = False, dry_run: DryRun = False) -> int:
+    """Remove every row of this user from every table, and the data key; nothing brings them back."""
+    from mnemic.privacy.erase import Erase
+
+    actor = common.actor
+    async with opened(common) as (deployment, audit):
+        service = Erase(deployment.database, deployment.keys, audit)
+        report = await service.forget_user(actor, dry_run=dry_run or not yes)
+    common.out.result({**plain(report), "total": report.total}, *_lines(report, actor.user))
+    if report.dry_run and not dry_run and report.total:
+        common.out.note("Add --yes to erase.")
+    return DONE
+
+
+def _lines(report: Erasure, user: str) -> list[str]:
+    if not report.total:
+        return [f"Nothing is stored of {user}."]
+    lines = [f"{table:<18} {count:>8,}" for table, count in report.counts.items() if count]
+    would = " would go" if report.dry_run else " went"
+    rows = "row" if report.total == 1 else "rows"
+    lines.append(f"{report.total:,} {rows} of {user}{would}, and with the key what any copy holds.")
+    if report.inherited or report.ended:
+        lines.append(
+            f"projects: {report.inherited} with a new owner, {report.ended} without other members ended"
+        )
+    return lines

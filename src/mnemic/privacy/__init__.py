@@ -1,0 +1,1 @@
+"""What a user may ask of us about their own data: to be forgotten."""

@@ -1,0 +1,129 @@
+"""How is a user forgotten, completely and at once?
+
+One transaction that has the user to itself takes every row of theirs from every table, and the data keys
+with them: what a backup or a replica still holds cannot be opened by anything that is left. What they sealed
+of others in a project is sealed anew by the project. The audit keeps that it happened, under a keyed hash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from mnemic.audit import Audit
+from mnemic.consent import alone
+from mnemic.crypto import DataKey, place, sealed_with
+from mnemic.keys import KeyRing
+from mnemic.model import Actor, known_actor
+from mnemic.storage.pool import Database, Transaction
+from mnemic.storage.statements import statements
+
+_SQL = statements("erase")
+_BATCH = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Erasure:
+    """How many rows of each table went; ``dry_run`` took nothing.
+
+    ``inherited`` counts the projects that have a new owner for it, ``ended`` those that went with their only
+    member. Another table's rows that are there because of the user (in a project) are counted too.
+    """
+
+    counts: Mapping[str, int]
+    dry_run: bool
+    at: datetime
+    inherited: int = 0
+    ended: int = 0
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+
+class Erase:
+    """Forgets users."""
+
+    def __init__(
+        self,
+        database: Database,
+        keys: KeyRing,
+        audit: Audit,
+        dropped: Callable[[Actor], None] | None = None,
+    ) -> None:
+        """``dropped`` is told of an erased user, for what this process remembers of them elsewhere."""
+        self._database = database
+        self._keys = keys
+        self._audit = audit
+        self._dropped = dropped
+
+    async def forget_user(self, actor: Actor, *, dry_run: bool = False) -> Erasure:
+        """Remove every row of the actor's user. Afterwards the id is that of somebody new.
+
+        Works for users who refused to be remembered, and for those of whom nothing is known. Waits for what
+        is being written for the user. Raises KeyUnavailable (nothing is erased then) when something of
+        others in a project cannot be opened to be left to them.
+        """
+        known_actor(actor)
+        async with alone(self._database, actor) as tx:
+            await tx.one(_SQL["hold"])
+            heirs = await tx.all(_SQL["heirs"])
+            if not dry_run:
+                await self._leave(tx)
+            rows = await tx.all(_SQL["erase"], {"really": not dry_run})
+            counts = {row["table_name"]: row["n_rows"] for row in rows}
+            report = Erasure(
+                counts,
+                dry_run,
+                datetime.now(UTC),
+                sum(row["heir"] is not None for row in heirs),
+                sum(row["ends"] for row in heirs),
+            )
+            if not dry_run:
+                await self._record(tx, actor, heirs, report)
+            await tx.answer(report)
+        if not dry_run:
+            self._keys.forget(actor.user_scope)
+            if self._dropped is not None:
+                self._dropped(actor)
+        return report
+
+    async def _record(
+        self, tx: Transaction, actor: Actor, heirs: list[dict[str, Any]], report: Erasure
+    ) -> None:
+        if not report.total:
+            return
+        for row in heirs:
+            action = "end_project" if row["ends"] else "inherit_project"
+            await self._audit.record(
+                tx, actor, action, target=row["scope_key"], before=actor.user, after=row["heir"]
+            )
+        await self._audit.record(
+            tx, actor, "erase_user", target=actor.user_scope, before=report.counts
+        )
+
+    async def _leave(self, tx: Transaction) -> None:
+        """Seal anew, under the key of its project, what the user's key seals of others."""
+        theirs: dict[bytes, DataKey] = {}
+        own: dict[str, DataKey] = {}
+        for row in await tx.all(_SQL["keys"]):
+            key = await self._keys._unwrapped(row["scope_key"], row)
+            if row["author_id"] == "":
+                own[row["scope_key"]] = key
+            else:
+                theirs[key.key_id.bytes] = key
+        while rows := await tx.all(_SQL["left"], {"most": _BATCH}):
+            for row in rows:
+                at = _place(row)
+                text = theirs[sealed_with(row["value"]).bytes].open(row["value"], at)
+                fresh = own[row["scope_key"]].seal(text, at)
+                await tx.one(_SQL["leave"], {**row, "value": fresh})
+
+
+def _place(row: Mapping[str, Any]) -> bytes:
+    """Return where a value stands; a question is sealed as a part of its item."""
+    table = "memory_item" if row["table_name"] == "verification" else row["table_name"]
+    scope_key = row["scope_key"]
+    return place(table, scope_key, row["id"] or scope_key, row["column_name"], row["version"])

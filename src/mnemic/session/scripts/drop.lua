@@ -1,0 +1,2 @@
+-- No window any more. Answers how many there were.
+return redis.call('UNLINK', key)

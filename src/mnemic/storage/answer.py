@@ -1,0 +1,50 @@
+"""How is the answer of a function of ours read? Its first row is its head, the others are what was found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, LiteralString
+
+from psycopg import AsyncConnection, sql
+from psycopg.rows import DictRow, tuple_row
+
+from mnemic.model import Actor
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The head by name (who asks, and the like), the other rows as tuples in the order of ``columns``."""
+
+    head: DictRow
+    columns: tuple[str, ...]
+    rows: Sequence[tuple[Any, ...]]
+
+
+def asker(actor: Actor) -> dict[str, Any]:
+    """Return the parameters that say who asks, as the opening of a transaction does."""
+    return {
+        "asker_scopes": ",".join(actor.scope_keys),
+        "asker_sessions": actor.session_prefix,
+        "asker": actor.user,
+        "asker_project": actor.project_scope or "",
+        "asker_user": actor.user_scope,
+    }
+
+
+@cache
+def qualified(statement: LiteralString, schema: str) -> bytes:
+    """Return a statement with ``{schema}`` filled in."""
+    return sql.SQL(statement).format(schema=sql.Identifier(schema)).as_bytes()
+
+
+async def read(
+    conn: AsyncConnection[Any], statement: LiteralString | bytes, params: dict[str, Any]
+) -> Answer:
+    """Run a statement and return its answer; many columns travel cheapest in binary, as tuples."""
+    async with conn.cursor(binary=True, row_factory=tuple_row) as cursor:
+        await cursor.execute(statement, params)
+        head, *rows = await cursor.fetchall()
+        columns = tuple(column.name for column in cursor.description or ())
+    return Answer(dict(zip(columns, head, strict=True)), columns, rows)

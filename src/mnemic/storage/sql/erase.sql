@@ -1,0 +1,24 @@
+-- The erasure of one user: the functions look at who the transaction acts for.
+
+-- name: hold
+select hold_for_erasure()
+
+-- name: heirs
+select scope_key, heir, ends
+from projects_to_leave()
+where heir is not null or ends
+
+-- name: keys
+select scope_key, author_id, key_id, wrapped, kek_id
+from keys_to_leave()
+
+-- name: left
+select table_name, scope_key, id, version, column_name, value
+from values_to_leave(%(most)s)
+
+-- name: leave
+select leave_value(%(table_name)s, %(scope_key)s, %(id)s, %(column_name)s, %(value)s)
+
+-- name: erase
+select table_name, n_rows
+from erase_user(%(really)s)

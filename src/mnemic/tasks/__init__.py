@@ -1,0 +1,1 @@
+"""How far is a piece of work that takes hours or days?"""

@@ -1,0 +1,63 @@
+"""What does the program say to a query or a file that is no good?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from e2e.program import ZH, Cli
+
+CUT = "Only the first 2,000 characters of the query were read."
+
+
+@pytest.mark.parametrize("command", ["search", "context"])
+def test_a_query_of_ten_thousand_characters_is_cut_and_that_is_said(
+    cli: Cli, ids: dict[str, str], command: str
+) -> None:
+    long = "花生过敏" * 2_500
+    ran = cli(command, long, "--json")
+    assert (ran.code, ran.json["query_cut"]) == (0, True)
+    assert CUT in ran.err
+    assert ZH in ran.out
+    shown = cli(command, long)
+    assert ZH in shown.out
+    assert CUT in shown.err
+    assert CUT not in shown.out
+
+
+@pytest.mark.parametrize("command", ["search", "context"])
+def test_a_query_that_is_read_whole_is_not_called_cut(
+    cli: Cli, ids: dict[str, str], command: str
+) -> None:
+    ran = cli(command, "花" * 2_000, "--json")
+    assert ran.json["query_cut"] is False
+    assert "characters" not in ran.err
+
+
+@pytest.mark.parametrize("query", ["😀🎉", "?!…", "。。。"])
+def test_emoji_and_punctuation_find_nothing_and_are_no_error(
+    cli: Cli, ids: dict[str, str], query: str
+) -> None:
+    for include in ("memory", "resource", "both"):
+        ran = cli("search", query, "--include", include, "--json")
+        assert (ran.code, ran.json["hits"]) == (0, [])
+    assert cli("context", query, "--json").json["context"] == ""
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "reason"),
+    [
+        ("picture.md", b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40, "document_not_text"),
+        ("empty.md", b"", "document_empty"),
+        ("blank.txt", b"\n \n", "document_empty"),
+    ],
+)
+def test_a_file_that_is_no_document_is_refused_by_name(
+    cli: Cli, tmp_path: Path, name: str, data: bytes, reason: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    ran = cli("resource", "add", str(path), "--json", user="files")
+    assert (ran.code, ran.json["reason"]) == (2, reason)
+    assert cli.json("resource", "list", user="files")["resources"] == []

@@ -1,0 +1,66 @@
+"""Does the page about REST list the routes and statuses that the service has?"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+from mnemic.api.app import serve_from
+from mnemic.api.openapi import operations
+from mnemic.api.problems import CODES, TITLES
+from mnemic.settings import Settings
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "rest.md"
+_NAME = re.compile(r"`([^`]+)`")
+
+
+def test_the_table_of_routes_is_that_of_the_description() -> None:
+    described = {
+        (
+            method.upper(),
+            path,
+            operation["operationId"],
+            operation.get("x-mnemic-right", "-"),
+            ", ".join(sorted(code for code in operation["responses"] if code < "300")),
+        )
+        for path, method, operation in operations(serve_from(_nothing).openapi())
+    }
+    written = {
+        (method, path.strip("`"), name.strip("`"), right, done)
+        for method, path, name, right, done, _ in _table("## Routes")
+    }
+    assert written == described
+
+
+def test_every_status_that_an_operation_can_answer_is_explained() -> None:
+    rows = {int(status): about for status, about in _table("## Answers")}
+    answered = {
+        int(code)
+        for _, _, operation in operations(serve_from(_nothing).openapi())
+        for code in operation["responses"]
+        if code >= "400"
+    }
+    assert answered | {405} == rows.keys() == TITLES.keys()
+    for code, status in CODES.items():
+        assert code in _NAME.findall(rows[status]), code
+
+
+def test_the_limits_are_those_of_the_settings() -> None:
+    limits = dict(_table("## Requests", 1))
+    assert f"{Settings.model_fields['max_body_bytes'].default:,}" in limits["a JSON body"]
+    assert f"{Settings.model_fields['request_timeout'].default:g} s" in limits["a request"]
+
+
+def _table(heading: str, number: int = 0) -> list[list[str]]:
+    """Return the cells of a table under a heading, without its head."""
+    part = PAGE.read_text(encoding="utf-8").partition(f"{heading}\n")[2].partition("\n## ")[0]
+    tables = re.findall(r"(?:^\|.*\n)+", part + "\n", re.MULTILINE)
+    return [
+        [cell.strip() for cell in row.strip("|").split(" | ")]
+        for row in tables[number].splitlines()[2:]
+    ]
+
+
+def _nothing() -> Any:
+    raise AssertionError("the description needs no memory")

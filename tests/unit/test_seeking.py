@@ -1,0 +1,148 @@
+"""Does a needle ever keep a pattern from what it would have found?"""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemic.longterm.judge import dates, moods, numerals, quantities
+from mnemic.longterm.judge.folding import fold_cased
+from mnemic.longterm.judge.seeking import Sought, plain
+
+_LOWER = (
+    *dates._DATES,
+    *dates._TIMES,
+    dates._WEEKDAYS,
+    quantities._OFTEN,
+    *moods._TENSES.values(),
+)
+_PIECES = [
+    *("at 7 in the morning", "8:30 pm", "20:15", "8.30 a.m.", "9am", "下午三点", "3点半"),
+    *(
+        "3 o'clock",
+        "half past 3",
+        "a quarter to 9",
+        "at 9 every evening",
+        "at 6,",
+        "on Mon",
+    ),
+    *(
+        "fridays",
+        "周三",
+        "星期日",
+        "礼拜四",
+        "2026-05-20",
+        "5/20/2026",
+    ),
+    *(
+        "20.5.2026",
+        "2026年5月",
+        "5月20日",
+        "May 20",
+        "20th of May",
+        "March 2019",
+    ),
+    *(
+        "in July",
+        "september",
+        "05-20",
+        "12/5",
+        "20日",
+        "12号",
+    ),
+    *(
+        "the 3rd",
+        "since 2020",
+        "twice",
+        "once a week",
+        "finished reading",
+        "吃完了",
+    ),
+    *(
+        "had my tooth out",
+        "不去了",
+        "I worked there",
+        "was a nurse",
+        "are moving",
+        "正在学",
+    ),
+    *(
+        "have moved",
+        "已经",
+        "three quarters of an hour",
+        "a quarter of an hour",
+        "an hour and a half",
+        "one and a half",
+    ),
+    *(
+        "一刻钟",
+        "1米75",
+        "twenty-first",
+        "Twelfth",
+        "third",
+        "a hundred and five",
+    ),
+    *(
+        "half a dozen",
+        "two million",
+        "3.5 million",
+        "12 years old",
+        "70th birthday",
+        "ninetieth",
+    ),
+    *(
+        "forty-two",
+        "eleven",
+        "three",
+        "一千二",
+        "İ",
+        "ı",
+    ),
+    *(
+        " ",
+        ", ",
+        ".",
+        "我",
+    ),
+]
+_TEXTS = st.lists(st.sampled_from(_PIECES), max_size=6).map(" ".join)
+
+
+@given(st.one_of(_TEXTS, _TEXTS.map(lambda text: text.replace(" ", "")), st.text(max_size=40)))
+def test_every_match_holds_a_needle(text: str) -> None:
+    low = fold_cased(text).lower()
+    for sought in _LOWER:
+        found = [match.group() for match in sought.pattern.finditer(low)]
+        assert [match.group() for match in sought.all_in(low)] == found
+        assert sought.is_in(low) == bool(found)
+
+
+@given(st.one_of(_TEXTS, _TEXTS.map(str.upper), _TEXTS.map(str.title), st.text(max_size=40)))
+def test_number_words_are_found_whatever_their_case(text: str) -> None:
+    folded = fold_cased(text)
+    low = plain(folded)
+    for sought, _ in numerals._QUARTERS:
+        assert sought.may_be_in(low) or not sought.pattern.search(folded)
+    spelt = (numerals._RANKS, numerals._ENGLISH_RUN, numerals._MILLIONS)
+    for pattern in spelt:
+        assert numerals._SPELT.search(low) or not pattern.search(folded)
+    assert "old" in low or not numerals._YEARS_OLD.search(folded)
+    assert "birthday" in low or not numerals._BIRTHDAY.search(folded)
+    assert "米" in low or not numerals._METRES.search(folded)
+
+
+@given(_TEXTS)
+def test_the_first_look_of_numbers_turns_nothing_down(text: str) -> None:
+    low = numerals.with_digits(fold_cased(text)).lower()
+    whole = quantities._NUMBER.pattern
+    bare = quantities.re.compile(whole[whole.index(")") + 1 :])
+    assert [m.span() for m in quantities._NUMBER.finditer(low)] == [
+        m.span() for m in bare.finditer(low)
+    ]
+
+
+def test_a_pattern_without_its_needle_is_not_tried() -> None:
+    sought = Sought(("moon",), dates.re.compile("sun"))
+    assert list(sought.all_in("the sun")) == []
+    assert not sought.is_in("the sun")
+    assert sought.is_in("sun and moon")
