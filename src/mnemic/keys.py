@@ -68,7 +68,7 @@ class KeyRing:
         row = await tx.one(_SQL["current_key"], {"scope_key": actor.user_scope, "author_id": ""})
         if row is None:
             return None
-        key = await self._unwrapped(actor.user_scope, row)
+        key = await self.unwrapped(actor.user_scope, row)
         return self._users.keep(actor.user_scope, str(tx.key_epoch), key)
 
     def recent(self, actor: Actor, scope_key: str | None = None) -> tuple[DataKey, str] | None:
@@ -90,7 +90,7 @@ class KeyRing:
         """Return the user's key from a row that tells it with the epoch; None where it tells none."""
         if row["wrapped"] is None or row["key_epoch"] is None:
             return None
-        key = await self._unwrapped(actor.user_scope, row)
+        key = await self.unwrapped(actor.user_scope, row)
         return self._users.keep(actor.user_scope, str(row["key_epoch"]), key)
 
     async def obtain(
@@ -130,7 +130,7 @@ class KeyRing:
         self._projects.drop(scope_key)
 
     async def _of_project(self, tx: Transaction, actor: Actor, scope_key: str) -> ProjectKey | None:
-        if tx.role is None or not tx.project_keys:  # nobody's, or being made
+        if not tx.project_keys:  # not the asker's, or being made
             return None
         authors = self._projects.get(scope_key, tx.project_keys)
         if authors is None:
@@ -150,7 +150,7 @@ class KeyRing:
 
     async def _authors(self, tx: Transaction, scope_key: str) -> _Authors:
         rows = await tx.all(_SQL["project_keys"], {"scope_key": scope_key})
-        opened = [(row, await self._unwrapped(scope_key, row)) for row in rows]
+        opened = [(row, await self.unwrapped(scope_key, row)) for row in rows]
         current = {row["author_id"]: key for row, key in opened if not row["retired"]}
         return _Authors(current, tuple(key for _, key in opened))
 
@@ -168,9 +168,10 @@ class KeyRing:
         row = await tx.one(_SQL["current_key"], params)
         if row is None:
             raise KeyUnavailable("data_key_missing", "A data key could not be made; try again.")
-        return await self._unwrapped(scope_key, row)
+        return await self.unwrapped(scope_key, row)
 
-    async def _unwrapped(self, scope_key: str, row: DictRow) -> DataKey:
+    async def unwrapped(self, scope_key: str, row: DictRow) -> DataKey:
+        """Return the opened key of a row of ``data_key``."""
         context = _context(scope_key, row["key_id"])
         secret = await self.provider.unwrap(row["kek_id"], row["wrapped"], context)
         return DataKey(row["key_id"], secret)

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
-from typing import Literal, Self, overload
+from typing import Literal, overload
 
-from mnemic.audit import Audit
-from mnemic.chat import ChatModel
-from mnemic.consent import Consents
 from mnemic.embedding.protocol import Embedder
-from mnemic.embedding.settings import Embeddings
-from mnemic.errors import InvalidInput
-from mnemic.keys import KeyProvider
+from mnemic.lifetime import Lifetime
 from mnemic.longterm.changes import UNCHANGED, Unchanged
 from mnemic.longterm.draft import Draft, checked
 from mnemic.longterm.gate import Decision, screen
@@ -31,158 +24,24 @@ from mnemic.model import (
     Verdict,
     Visibility,
 )
-from mnemic.parts import Parts, assemble
 from mnemic.permissions import home
 from mnemic.privacy.erase import Erasure
-from mnemic.projects import Projects
-from mnemic.resources.shelf import Resources
 from mnemic.retrieval.context import format_hits
-from mnemic.retrieval.rerank import Reranker
-from mnemic.session.messages import MessageLog
-from mnemic.settings import Settings
-from mnemic.tasks.store import Tasks
 
 
-class MemoryService:
+class MemoryService(Lifetime):
     """The memory of an agent's users. Made by ``open``; methods are safe to call from many tasks.
 
     Every method takes the Actor who asks. Errors are those of ``mnemic.errors``, each with a stable code.
     """
 
-    def __init__(
-        self,
-        settings: Settings,
-        *,
-        embedder: Embedder | None = None,
-        chat_model: ChatModel | None = None,
-        key_provider: KeyProvider | None = None,
-        reranker: Reranker | None = None,
-    ) -> None:
-        self.settings = settings
-        self._given_embedder = embedder
-        self._given_chat = chat_model
-        self._key_provider = key_provider
-        self._reranker = reranker
-        self._running: Parts | None = None
-
-    @classmethod
-    def open(
-        cls,
-        data_dir: str | Path | None = None,
-        *,
-        database_url: str | None = None,
-        migration_url: str | None = None,
-        key_file: str | Path | None = None,
-        embedder: Embedder | None = None,
-        chat_model: ChatModel | None = None,
-        key_provider: KeyProvider | None = None,
-        reranker: Reranker | None = None,
-        settings: Settings | None = None,
-    ) -> Self:
-        """Return a service to be entered with ``async with``; nothing starts before that.
-
-        Without arguments: the embedded database under the platform's data directory, the local encoder,
-        no chat model. ``settings`` replaces the environment; the other arguments win over both.
-        """
-        given = {
-            "data_dir": data_dir,
-            "database_url": database_url,
-            "migration_url": migration_url,
-            "key_file": key_file,
-        }
-        changes = {name: value for name, value in given.items() if value is not None}
-        if settings is None:
-            settings = Settings.read(**changes)
-        elif changes:
-            settings = Settings.read(**(settings.model_dump(exclude_unset=True) | changes))
-        return cls(
-            settings,
-            embedder=embedder,
-            chat_model=chat_model,
-            key_provider=key_provider,
-            reranker=reranker,
-        )
-
-    async def __aenter__(self) -> Self:
-        if self._running is not None:
-            raise InvalidInput("service_already_open", "This service is open: make another one.")
-        self._running = await assemble(
-            self.settings,
-            self._given_embedder,
-            self._given_chat,
-            self._key_provider,
-            self._reranker,
-        )
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self.close()
-
-    async def close(self) -> None:
-        """Write what is still buffered, close connections, leave the embedded server; idempotent."""
-        if self._running is not None:
-            _require_same_loop(self._running.loop)
-        parts, self._running = self._running, None
-        if parts is not None:
-            await parts.close()
-
-    @property
-    def _parts(self) -> Parts:
-        if self._running is None:
-            raise InvalidInput(
-                "service_not_open",
-                "Enter the service first: async with MemoryService.open() as memory.",
-            )
-        _require_same_loop(self._running.loop)
-        return self._running
-
-    @property
-    def sessions(self) -> MessageLog:
-        """The message log: what was said, in order."""
-        return self._parts.sessions
-
-    @property
-    def resources(self) -> Resources:
-        """Conversations and documents, searchable beside the memories."""
-        return self._parts.resources
-
-    @property
-    def tasks(self) -> Tasks:
-        """Work that takes hours or days, step by step."""
-        return self._parts.tasks
-
-    @property
-    def consent(self) -> Consents:
-        """Whether a user agrees to be remembered."""
-        return self._parts.consent
-
-    @property
-    def audit(self) -> Audit:
-        """Who did what, as keyed hashes that nobody changes unnoticed."""
-        return self._parts.audit
-
-    async def forget_user(self, actor: Actor, *, dry_run: bool = False) -> Erasure:
-        """Remove every row of the actor's user, and their keys; see ``Erase.forget_user``."""
-        return await self._parts.erase.forget_user(actor, dry_run=dry_run)
-
-    @property
-    def projects(self) -> Projects:
-        """What is shared, and with whom."""
-        return self._parts.projects
-
-    @property
-    def embeddings(self) -> Embeddings:
-        """Which model embeds for a user, and the change to another one."""
-        return self._parts.embeddings
-
     async def create_embeddings(self, user_id: str) -> Embedder:
         """Return the embedder of this user: their own, or the deployment's."""
         return (await self._parts.models.for_actor(Actor(user_id))).embedder
 
-    @property
-    def key_file(self) -> Path | None:
-        """Where the key-encryption key lies; back it up, away from the data."""
-        return self._parts.deployment.key_file
+    async def forget_user(self, actor: Actor, *, dry_run: bool = False) -> Erasure:
+        """Remove every row of the actor's user, and their keys; see ``Erase.forget_user``."""
+        return await self._parts.erase.forget_user(actor, dry_run=dry_run)
 
     # ---- writing
 
@@ -402,16 +261,3 @@ class MemoryService:
     def format_memories_for_prompt(self, hits: Sequence[Hit], budget_tokens: int = 800) -> str:
         """Return hits as the text block that ``build_context`` makes of them."""
         return format_hits(hits, budget_tokens)
-
-
-def _require_same_loop(loop: asyncio.AbstractEventLoop) -> None:
-    """Connections belong to the event loop that opened them; elsewhere they would hang."""
-    try:
-        running = asyncio.get_running_loop()
-    except RuntimeError:
-        return  # a property, read from plain code
-    if running is not loop:
-        raise InvalidInput(
-            "service_of_another_loop",
-            "This service was opened in another event loop: open one here, or use SyncMemoryService.",
-        )

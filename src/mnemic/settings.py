@@ -84,13 +84,19 @@ class Settings(BaseSettings):
     chat_model: str | None = None
     chat_api_key: SecretStr | None = None
 
+    redis_url: SecretStr | None = None
+    redis_connections: int = Field(4, ge=1, le=100)
+    redis_timeout: float = Field(0.25, ge=0.01, le=10)
+    window_ttl: float = Field(1800.0, ge=1, le=604_800)
+    window_turns: int = Field(200, ge=20, le=2_000)
+    window_bytes: int = Field(262_144, ge=16_384, le=16_777_216)
+
     jwt_jwks_url: str | None = None
     jwt_public_key_file: Path | None = None
     jwt_algorithms: str = "RS256,ES256"
     jwt_audience: str | None = None
     jwt_issuer: str | None = None
     rate_limit: str = Field("600/minute", pattern=RATE)
-    redis_url: SecretStr | None = None
     max_body_bytes: int = Field(2_000_000, ge=1_000, le=100_000_000)
     request_timeout: float = Field(30.0, ge=1, le=600)
     shutdown_timeout: float = Field(30.0, ge=1, le=600)

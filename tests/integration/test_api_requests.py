@@ -5,31 +5,46 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+import httpx2
 import pytest
 import structlog
 
-from api_world import app_on, asking, told
+from api_world import Served, app_on, asking, told
+from conftest import Server
 from mnemic.api.doors import Limits
 from mnemic.errors import RateLimited
 from mnemic.ids import new_id
 from mnemic.model import Actor, Verdict
 
 if TYPE_CHECKING:
-    import httpx2
-
     from mnemic.service import MemoryService
 
 JSON = {"content-type": "application/json"}
 NUL, HALF, OVERRIDE = "\0", "\ud83d", "\u202e"
 
 
+@pytest.fixture(scope="module")
+def served(server: Server) -> Iterator[Served]:
+    """A running service, behind a port."""
+    with Served(server.settings(f"t_{uuid4().hex[:12]}")) as running:
+        yield running
+
+
 @pytest.fixture
-async def kim(stub_memory: MemoryService) -> AsyncIterator[httpx2.AsyncClient]:
-    """Kim's client."""
+async def kim(served: Served) -> AsyncIterator[httpx2.AsyncClient]:
+    """The client of a user whom no other test has."""
+    headers = {"authorization": f"Bearer mk_{uuid4().hex[:12]}"}
+    async with httpx2.AsyncClient(base_url=served.url, headers=headers, timeout=60) as client:
+        yield client
+
+
+@pytest.fixture
+async def near(stub_memory: MemoryService) -> AsyncIterator[httpx2.AsyncClient]:
+    """Kim's client of a service in this very loop."""
     async with asking(app_on(stub_memory)) as client:
         yield client
 
@@ -175,7 +190,7 @@ async def test_what_looks_like_content_is_not_repeated_as_a_name(kim: httpx2.Asy
     assert "card" not in json.dumps(told(answer, 422, "unknown_field"))
 
 
-async def test_a_body_over_the_limit_is_refused_before_it_is_read(kim: httpx2.AsyncClient) -> None:
+async def test_a_body_over_the_limit_is_refused_before_it_is_read(near: httpx2.AsyncClient) -> None:
     read = 0
 
     async def endless() -> AsyncIterator[bytes]:
@@ -184,11 +199,11 @@ async def test_a_body_over_the_limit_is_refused_before_it_is_read(kim: httpx2.As
             read += 1
             yield b"x" * 65_536
 
-    declared = await kim.post("/api/memory", content=b"x" * 20_000_000, headers=JSON)
+    declared = await near.post("/api/memory", content=b"x" * 20_000_000, headers=JSON)
     problem = told(declared, 413, "body_too_large")
     assert problem["details"] == {"limit": 2_000_000}
-    told(await kim.post("/api/memory", content=endless(), headers=JSON), 413, "body_too_large")
-    assert await _total(kim) == 0
+    told(await near.post("/api/memory", content=endless(), headers=JSON), 413, "body_too_large")
+    assert await _total(near) == 0
 
 
 async def test_pf_056_a_megabyte_is_refused_on_length_at_once(kim: httpx2.AsyncClient) -> None:
@@ -377,16 +392,16 @@ async def test_odd_characters_anywhere_are_no_server_error(
     ["topic' = 'x' OR '1'='1' --", 'a"b', "a.b", "a[0]", "$x", "'; drop table memory_item; --"],
 )
 async def test_pf_066_quotes_in_names_and_values_are_only_text(
-    kim: httpx2.AsyncClient, stub_memory: MemoryService, key: str
+    near: httpx2.AsyncClient, stub_memory: MemoryService, key: str
 ) -> None:
     await stub_memory.add_explicit_memory(Actor("lee"), "Lee drinks black coffee")
-    told(await kim.get("/api/memory", params={key: "1"}), 422, "unknown_field")
+    told(await near.get("/api/memory", params={key: "1"}), 422, "unknown_field")
     for name in ("scope", "memory_type", "status"):
-        assert (await kim.get("/api/memory", params={name: key})).status_code == 422
+        assert (await near.get("/api/memory", params={name: key})).status_code == 422
     body = {"content": "I drink green tea", "metadata": {key: key}}
-    added = await kim.post("/api/memory", json=body)
+    added = await near.post("/api/memory", json=body)
     assert added.status_code == 201, added.text
-    hits = (await kim.post("/api/memory/search", json={"query": key})).json()["hits"]
+    hits = (await near.post("/api/memory/search", json={"query": key})).json()["hits"]
     assert all("coffee" not in hit["content"] for hit in hits)
 
 
@@ -430,6 +445,14 @@ async def test_pf_044_a_pipe_is_a_word_and_no_operator(kim: httpx2.AsyncClient) 
     assert await found("alpha|zeta") == await found("alpha zeta")
 
 
+@pytest.mark.parametrize("name", ["if-match", "idempotency-key", "mnemic-session"])
+async def test_a_header_that_comes_twice_is_refused(kim: httpx2.AsyncClient, name: str) -> None:
+    added = await kim.post("/api/memory", json={"content": "I drink green tea"})
+    where = added.headers["location"]
+    headers = [(name, '"1"'), (name, '"2"')] + [("if-match", "*")] * (name != "if-match")
+    told(await kim.patch(where, json={"confidence": 1.0}, headers=headers), 422, "header_repeated")
+
+
 async def test_slashes_in_ids_are_part_of_them(kim: httpx2.AsyncClient) -> None:
     said = {"messages": [{"role": "user", "content": "I drink green tea"}]}
     answer = await kim.post("/api/sessions/a%2Fb/messages", json=said)
@@ -457,13 +480,13 @@ async def test_a_well_formed_request_id_is_kept(
 
 
 async def test_the_log_holds_ids_and_codes_and_nothing_that_was_said(
-    kim: httpx2.AsyncClient,
+    near: httpx2.AsyncClient,
 ) -> None:
     with structlog.testing.capture_logs() as lines:
-        await kim.post("/api/memory", json={"content": "The lighthouse keeper is called Ada"})
-        await kim.get("/api/memory/search", params={"query": "lighthouse"})
-        await kim.post("/api/memory", json={"content": "lighthouse", "lighthouse": 1})
-        await kim.get("/lighthouse")
+        await near.post("/api/memory", json={"content": "The lighthouse keeper is called Ada"})
+        await near.get("/api/memory/search", params={"query": "lighthouse"})
+        await near.post("/api/memory", json={"content": "lighthouse", "lighthouse": 1})
+        await near.get("/lighthouse")
     requests = [line for line in lines if line["event"] == "request"]
     assert [line["status"] for line in requests] == [201, 200, 422, 404]
     assert [line["code"] for line in requests] == [None, None, "unknown_field", "route_not_found"]

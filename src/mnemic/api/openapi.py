@@ -24,6 +24,8 @@ _ABOUT = (
 _EVERYWHERE = (422, 500, 503)
 _GUARDED = (401, 403, 429, 504)
 _WITH_BODY = (400, 408, 413, 415)
+_REPEATABLE = frozenset({"setConsent", "forgetUser"})
+"""What may be asked again by itself: the same word, or the same erasure, changes nothing more."""
 _WRITING = frozenset({"post", "put", "patch", "delete"})
 _PROBLEM = "#/components/schemas/ProblemAnswer"
 _NAME = {"type": "string", "minLength": 1, "maxLength": 128}
@@ -96,7 +98,7 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
         operation.setdefault(RIGHT, "write" if writing else "read")
     if guarded and operation[RIGHT] != OPERATOR:
         _add_headers(operation, _HEADERS)
-    if writing:
+    if writing and operation["operationId"] not in _REPEATABLE:
         _add_headers(operation, {"Idempotency-Key": _KEY})
     if method == "patch":
         _add_headers(operation, {"If-Match": _IF_MATCH})

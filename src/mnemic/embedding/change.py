@@ -29,6 +29,7 @@ from mnemic.storage.statements import statements
 _SQL = statements("maintenance")
 _MODELS = statements("models")
 _LOG = structlog.get_logger("mnemic.reembed")
+_NOBODY = "nobody"
 _ROUNDS, _OPEN_ROUNDS = 50, 3
 
 
@@ -200,11 +201,11 @@ async def _pace(embedder: Embedder) -> float:
 
 
 def actor_of(scope_key: str) -> Actor:
-    """Return the actor whose own scope this is. Raises ValueError for a project's."""
+    """Return the actor whose own scope this is; for a project's, nobody in particular on a job there."""
     kind, _, rest = scope_key.partition(":")
     user, _, session = rest.partition("/")
     if kind == "user":
         return Actor(unquote(user), purpose="job")
     if kind == "session":
         return Actor(unquote(user), session=unquote(session), purpose="job")
-    raise ValueError("a project's scope belongs to no actor")
+    return Actor(_NOBODY, project=unquote(rest), purpose="job")

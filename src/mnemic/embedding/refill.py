@@ -154,7 +154,7 @@ class Refill:
     ) -> tuple[list[_Waiting], UUID | None]:
         async with self.opened(actor) as tx:
             rows = await tx.all(_SQL["waiting_items"], self._params(scope_key, after))
-            key = await self.keys.find(tx, actor) if rows else None
+            key = await self.keys.find(tx, actor, scope_key) if rows else None
         found = [_item(key, scope_key, row) for row in rows]
         return found, rows[-1]["id"] if len(rows) == PAGE else None
 
@@ -163,7 +163,7 @@ class Refill:
     ) -> tuple[list[_Waiting], UUID | None]:
         async with self.opened(actor) as tx:
             rows = await tx.all(_SQL["waiting_chunks"], self._params(scope_key, after))
-            key = await self.keys.find(tx, actor) if rows else None
+            key = await self.keys.find(tx, actor, scope_key) if rows else None
             texts = await self.chunk_texts(tx, key, actor, rows) if key else {}
         found = [_chunk(scope_key, row, texts.get(row["id"])) for row in rows]
         return found, rows[-1]["id"] if len(rows) == PAGE else None
@@ -180,8 +180,8 @@ def inside(tx: Transaction) -> Opened:
     """Return what hands out an open transaction: for the last rows, while all writers wait for it."""
 
     @asynccontextmanager
-    async def opened(_: Actor) -> AsyncIterator[Transaction]:
-        yield replace(tx, known_user=True)
+    async def opened(actor: Actor) -> AsyncIterator[Transaction]:
+        yield replace(tx, known_user=True, project_keys=actor.project_scope)
 
     return opened
 

@@ -19,7 +19,8 @@ from mnemic.longterm.gate import Decision, Screened
 from mnemic.longterm.items import Items
 from mnemic.longterm.judge import slots
 from mnemic.longterm.known import Place
-from mnemic.longterm.write import Writer, written
+from mnemic.longterm.verdicts import written
+from mnemic.longterm.write import Writer
 from mnemic.model import Actor, MemoryItem, MemoryType, Vector, Verdict
 from mnemic.storage.pool import Deed
 from mnemic.storage.statements import statements
@@ -131,16 +132,8 @@ class Changes:
             whole(expected_version, 1, 2**31 - 1, "expected_version")
         before = await self._items.get(actor, wanted)
         _require_kept(before.status)
-        given: dict[str, object] = {
-            "content": content,
-            "memory_type": memory_type,
-            "confidence": confidence,
-            "metadata": metadata,
-        }
-        named = {name: value for name, value in given.items() if value is not None}
-        if valid_to is not UNCHANGED:
-            named["valid_to"] = valid_to
-        new = await self._next(actor, before, checked(replace(_as_draft(before), **named)))  # type: ignore[arg-type]
+        draft = _edited(before, content, memory_type, confidence, valid_to, metadata)
+        new = await self._next(actor, before, checked(draft))
         if isinstance(new, Verdict):
             return replace(new, id=wanted)
         async with self._writer.database.transaction(actor) as tx:
@@ -254,6 +247,25 @@ class Changes:
         found_by = search_columns(place.key, text, new.vector, place.model.model_id, slots(text))
         found_by["content_mac"] = place.mac(text)
         await place.tx.run(_SQL["replace"], params | found_by | {"corrected": new.corrected})
+
+
+def _edited(
+    before: MemoryItem,
+    content: str | None,
+    memory_type: MemoryType | None,
+    confidence: float | None,
+    valid_to: datetime | Unchanged | None,
+    metadata: Mapping[str, object] | None,
+) -> Draft:
+    draft = _as_draft(before)
+    return replace(
+        draft,
+        content=draft.content if content is None else content,
+        memory_type=draft.memory_type if memory_type is None else memory_type,
+        confidence=draft.confidence if confidence is None else confidence,
+        valid_to=draft.valid_to if valid_to is UNCHANGED else valid_to,
+        metadata=draft.metadata if metadata is None else metadata,
+    )
 
 
 def _as_draft(item: MemoryItem) -> Draft:

@@ -39,9 +39,10 @@ from mnemic.longterm.record import (
     strengthen,
     supersede,
 )
+from mnemic.longterm.verdicts import deed_of, written
 from mnemic.model import Actor, Vector, Verdict
 from mnemic.permissions import home, require
-from mnemic.storage.pool import Database, Deed, Transaction
+from mnemic.storage.pool import Database, Transaction
 from mnemic.storage.statements import statements
 from mnemic.text import normalise
 
@@ -179,7 +180,7 @@ class Writer:
                 await place.lock()
                 await self.models.require(tx, actor, place.scope_key, place.model)
                 verdicts = await self._in_order(place, actor, rows, opinions)
-                deeds = [deed for verdict in verdicts if (deed := _deed(verdict)) is not None]
+                deeds = [deed for verdict in verdicts if (deed := deed_of(verdict)) is not None]
                 await tx.answer(verdicts[0] if len(verdicts) == 1 else verdicts, *deeds)
                 return verdicts
 
@@ -358,13 +359,6 @@ def _spot(actor: Actor, draft: Draft) -> _Spot:
     return _Spot(home(actor, draft.scope)[0], draft.visibility == "owner_only")
 
 
-def _deed(verdict: Verdict) -> Deed | None:
-    """Return what a verdict did, None where it only strengthened what stood or refused."""
-    if verdict.outcome in ("duplicate", "rejected"):
-        return None
-    return Deed("add_memory", verdict.id, list(verdict.superseded) or None, verdict.outcome)
-
-
 def _rows(items: Sequence[Ready]) -> list[Row]:
     # in the order of the texts, though all are made within a millisecond: lists go by it
     ids = sorted(new_id() for _ in items)
@@ -379,27 +373,6 @@ def _row(new: UUID, item: Ready) -> Row:
 
 async def _sealed(place: Place, actor: Actor, rows: Sequence[Row]) -> list[Columns]:
     return [columns(place, actor, row) for row in rows]
-
-
-def written(item_id: UUID, decision: Decision, reason: str | None) -> Verdict:
-    """Return the verdict about a row that is there now, what it superseded and what supersedes it."""
-    old = decision.supersedes
-    if decision.superseded_by is not None:
-        return Verdict(
-            "stored",
-            id=item_id,
-            reason=decision.why,
-            of=decision.superseded_by,
-            superseded=old,
-            message="Stored as history: something newer is known already.",
-        )
-    return Verdict(
-        "superseded" if old else "stored",
-        id=item_id,
-        reason=reason,
-        of=old[0] if old else None,
-        superseded=old,
-    )
 
 
 def _chunks(items: Sequence[tuple[int, Ready]], size: int) -> Iterator[Sequence[tuple[int, Ready]]]:

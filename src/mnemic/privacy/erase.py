@@ -109,7 +109,7 @@ class Erase:
         theirs: dict[bytes, DataKey] = {}
         own: dict[str, DataKey] = {}
         for row in await tx.all(_SQL["keys"]):
-            key = await self._keys._unwrapped(row["scope_key"], row)
+            key = await self._keys.unwrapped(row["scope_key"], row)
             if row["author_id"] == "":
                 own[row["scope_key"]] = key
             else:

@@ -25,7 +25,7 @@ async def chunk_texts(
         if row["kind"] == "chat":
             chats.setdefault(row["session_id"], {})[row["ordinal"]] = row["id"]
         else:
-            text = _piece(key, actor, row)
+            text = _piece(key, row)
             if text is not None:
                 found[row["id"]] = ChunkText(text)
     for session, wanted in chats.items():
@@ -36,9 +36,9 @@ async def chunk_texts(
     return found
 
 
-def _piece(key: DataKey, actor: Actor, row: Row) -> str | None:
+def _piece(key: DataKey, row: Row) -> str | None:
     try:
-        return key.open(row["text_enc"], place("chunk", actor.user_scope, row["id"], "text"))
+        return key.open(row["text_enc"], place("chunk", row["scope_key"], row["id"], "text"))
     except KeyUnavailable:
         return None
 

@@ -81,8 +81,9 @@ class _About:
 
 @dataclass(frozen=True, slots=True)
 class _Macs:
-    """The keyed hashes by which a document is known again."""
+    """The keyed hashes by which a document is known again, and the key that made them."""
 
+    key_id: UUID
     content: bytes
     draft: bytes
     uri: bytes | None
@@ -119,11 +120,9 @@ class Documents:
         bytes again change nothing. In scope "project" it belongs to the actor's project, for those whom
         ``visibility`` names; to replace another member's document takes the right to delete it.
 
-        Raises InvalidInput (``document_not_text``, ``document_empty``, ``document_format_unknown``,
-        ``document_too_large``, ``document_unreadable``, ``file_not_found``, ``file_unreadable`` ...),
+        Raises InvalidInput (``document_not_text``, ``document_empty``, ``document_too_large`` ...),
         ConfigurationError (``pdf_not_installed``), Conflict (``document_changed``, ``document_disturbed``),
-        PermissionDenied (``not_a_member``, ``role_too_low``), EmbeddingError when the embedder does not
-        answer: what is done by then is kept for the next time.
+        PermissionDenied, and EmbeddingError, with what is done by then kept for the next time.
         """
         about = _checked(
             actor, kind, collection, title, uri, occurred_at, document, scope, visibility
@@ -133,8 +132,7 @@ class Documents:
         macs, ready = await self._known(actor, about, f"{how}|{source.digest}")
         if ready is not None:
             return ready
-        seen = progress or _nothing
-        model = await self._models.for_scope(actor, scope)
+        seen, model = progress or _nothing, await self._models.for_scope(actor, scope)
         count = await self._draft(actor, about, macs, _cut(how, source, seen), model)
         report = await self._publish(actor, about, macs, count, model)
         seen(source.size, source.size)
@@ -150,6 +148,7 @@ class Documents:
             key = await self._keys.obtain(tx, actor, about.scope_key)
             owner, author = about.keyed(actor), actor.user if about.scope == "project" else ""
             macs = _Macs(
+                key_id=key.key_id,
                 content=key.mac(f"document|{owner}{digest}"),
                 draft=key.mac(f"draft|{VERSION}|{author}{about.collection}|{digest}"),
                 uri=None if about.uri is None else key.mac(f"uri|{owner}{about.uri}"),
@@ -190,7 +189,7 @@ class Documents:
         while batch := await asyncio.to_thread(lambda: list(islice(cut, BATCH))):
             vectors = await vectors_of(model, [piece.text for piece in batch])
             async with self._database.transaction(actor) as tx:
-                key = await self._keys.obtain(tx, actor, about.scope_key)
+                key = await self._same_key(tx, actor, about, macs)
                 rows = await asyncio.to_thread(_rows, key, about.scope_key, batch)
                 for number, (piece, row) in enumerate(zip(batch, rows, strict=True), start=1):
                     vector = vectors.get(piece.text)
@@ -215,6 +214,13 @@ class Documents:
             await tx.run(_SQL["drop_drafts"], params)
             return 0
 
+    async def _same_key(self, tx: Transaction, actor: Actor, about: _About, macs: _Macs) -> DataKey:
+        """Return the key, as long as it is the one that we began with: else its user was erased meanwhile."""
+        key = await self._keys.obtain(tx, actor, about.scope_key)
+        if key.key_id != macs.key_id:
+            raise _disturbed()
+        return key
+
     async def _publish(
         self, actor: Actor, about: _About, macs: _Macs, count: int, model: Model
     ) -> ResourceReport:
@@ -227,13 +233,11 @@ class Documents:
                 return await self._as_known(tx, actor, about, macs, found)
             left = await tx.one(_SQL["drafts"], params)
             if left is None or not _usable(left, count, model.model_id):
-                raise Conflict(
-                    "document_disturbed", "Another run took pieces of this document: add it again."
-                )
+                raise _disturbed()
             old = await tx.one(_SQL["same_uri"], params)
             if old is not None:
                 await self._replace(tx, actor, about, params, old)
-            key = await self._keys.obtain(tx, actor, about.scope_key)
+            key = await self._same_key(tx, actor, about, macs)
             row = params | _sealed(key, about.scope_key, new_id(), about) | {"n_chunks": count}
             await tx.run(_SQL["add_document"], row)
             await tx.run(_SQL["publish"], row)
@@ -242,6 +246,10 @@ class Documents:
             deed = Deed("add_resource", row["id"], old and str(old["id"]), count)
             await tx.answer(report, deed)
         return report
+
+
+def _disturbed() -> Conflict:
+    return Conflict("document_disturbed", "Another run took pieces of this document: add it again.")
 
 
 def _checked(

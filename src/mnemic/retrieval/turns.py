@@ -92,16 +92,8 @@ class TurnSearch:
         asked = lend(read(query, today, actor.user), standing)
         if not asked.lexemes and not asked.names:
             return FoundTurns()
-        wanted = _Wanted(
-            query,
-            asked,
-            k,
-            standing,
-            _bounds(actor, as_of, in_mind),
-            weights,
-            neighbours,
-            relevant_only,
-        )
+        bounds = _bounds(actor, as_of, in_mind)
+        wanted = _Wanted(query, asked, k, standing, bounds, weights, neighbours, relevant_only)
         project = actor.project_scope
         own = [scope for scope in scopes if scope != project]
         found = [await self._among(actor, wanted, own, None)] if own else []
@@ -286,10 +278,7 @@ def _hit(
     said: Mapping[tuple[str, int], Turn],
     pieces: Mapping[UUID, tuple[str, str | None]],
 ) -> ResourceHit | None:
-    similarity = likelihood(one.score)
-    scope: Literal["user", "project"] = (
-        "project" if row["scope_key"].startswith("project:") else "user"
-    )
+    similarity, scope = likelihood(one.score), _scope_of(row)
     hit = ResourceHit(
         id=row["id"],
         resource_id=row["resource_id"],
@@ -322,6 +311,10 @@ def _hit(
         before=said.get((session, row["ordinal"] - 1)),
         after=said.get((session, row["ordinal"] + 1)),
     )
+
+
+def _scope_of(row: Mapping[str, Any]) -> Literal["user", "project"]:
+    return "project" if row["scope_key"].startswith("project:") else "user"
 
 
 def _matched(asked: Asked, tf: Sequence[int]) -> tuple[str, ...]:

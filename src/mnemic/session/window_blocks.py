@@ -17,21 +17,31 @@ import struct
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import TypeVar
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from mnemic.model import Turn, Vector
 
-__all__ = ["BLOCK", "Block", "DamagedBlock", "Mark", "blocks_of", "marks_in", "split", "turns_in"]
+__all__ = [
+    "BLOCK",
+    "Block",
+    "DamagedBlock",
+    "Mark",
+    "blocks_of",
+    "fitting",
+    "marks_in",
+    "split",
+    "turns_in",
+]
 
 BLOCK = 20
 """Turns of one block at most."""
+_LONG = 16_000
+"""Characters after which a block takes no further turn."""
 _HEAD = struct.Struct(">cQIII")
 _NONCE = 12
 _FIELDS = tuple(field.name for field in fields(Turn) if field.name not in ("seq", "created_at"))
-_T = TypeVar("_T")
 
 
 class DamagedBlock(ValueError):
@@ -68,10 +78,16 @@ def blocks_of(
 
     ``marks`` is empty or has one for each turn.
     """
-    return [
-        _block(cipher, name, turns[start : start + BLOCK], marks[start : start + BLOCK])
-        for start in range(0, len(turns), BLOCK)
-    ]
+    return [_block(cipher, name, turns[start:end], marks[start:end]) for start, end in _cuts(turns)]
+
+
+def fitting(blocks: Sequence[bytes], size: int) -> Sequence[bytes]:
+    """Return the newest blocks that a window of ``size`` bytes has room for."""
+    start = len(blocks)
+    while start > 0 and size >= len(blocks[start - 1]) + 8:
+        start -= 1
+        size -= len(blocks[start]) + 8
+    return blocks[start:]
 
 
 def split(data: bytes, *, with_marks: bool) -> list[Block]:
@@ -113,6 +129,17 @@ def marks_in(cipher: AESGCM, name: bytes, blocks: Sequence[Block]) -> list[Mark]
     for block in blocks:
         found += _marks(cipher, name, block) if block.marks else [Mark()] * block.count
     return found
+
+
+def _cuts(turns: Sequence[Turn]) -> Iterator[tuple[int, int]]:
+    start = chars = 0
+    for number, turn in enumerate(turns):
+        if number > start and (number - start == BLOCK or chars + len(turn.content) > _LONG):
+            yield start, number
+            start, chars = number, 0
+        chars += len(turn.content)
+    if turns:
+        yield start, len(turns)
 
 
 def _block(cipher: AESGCM, name: bytes, turns: Sequence[Turn], marks: Sequence[Mark]) -> bytes:

@@ -6,7 +6,7 @@ The scripts run on the server, so each is one round trip and nobody comes in bet
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -14,6 +14,7 @@ from typing import Literal
 
 from mnemic.session.window_blocks import Block, DamagedBlock, split
 from mnemic.storage.redis_calls import Calls, Script
+from mnemic.storage.redis_url import target_of
 
 BUILD_MS = 5_000
 """Milliseconds for which a window may stay unfinished; then somebody else builds it."""
@@ -86,6 +87,23 @@ class WindowStore:
     async def drop(self, name: bytes) -> None:
         """Remove a window."""
         await self.calls.run(_script("drop"), name)
+
+
+def open_store(
+    url: str,
+    bounds: Bounds | None = None,
+    *,
+    connections: int = 4,
+    timeout: float = 0.25,
+    revive: Callable[[], None] | None = None,
+) -> WindowStore:
+    """Return the windows in the Redis of a URL; nothing is connected yet.
+
+    A call waits at most twice ``timeout`` (seconds). ``revive`` starts a server that is ours to start. Raises
+    ConfigurationError (``redis_url_invalid``).
+    """
+    calls = Calls(target_of(url), connections=connections, timeout=timeout, revive=revive)
+    return WindowStore(calls, bounds or Bounds())
 
 
 @cache

@@ -9,10 +9,8 @@ a connection that reaches its session through a pooler prepares none.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
-from contextvars import ContextVar
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import asynccontextmanager, suppress
 from typing import Any, LiteralString, Self
 
 import psycopg
@@ -28,12 +26,21 @@ from mnemic.errors import (
     StorageError,
     StorageUnavailable,
 )
-from mnemic.model import Actor, ProjectRole, known_actor
+from mnemic.model import Actor, known_actor
 from mnemic.storage import halfvec
 from mnemic.storage.answer import Answer, asker, qualified, read
 from mnemic.storage.failures import NO_ANSWER, translate, unusable
+from mnemic.storage.transaction import (
+    LIFE,
+    ON_WRITE,
+    Deed,
+    Params,
+    Recorder,
+    Transaction,
+    of_one_life,
+)
 
-Params = dict[str, Any]
+__all__ = ["ON_WRITE", "Database", "Deed", "Recorder", "Transaction", "learn", "of_one_life"]
 
 _BEGIN = sql.SQL(
     "begin; set local search_path = {schema}, {types}; set local mnemic.scopes = {scopes};"
@@ -57,89 +64,6 @@ _SERVER = """
     left join pg_extension e on e.extname = 'vector'
     left join pg_namespace n on n.oid = e.extnamespace"""
 _ATTEMPTS = 3
-
-ON_WRITE: ContextVar[Callable[[Transaction, object], Awaitable[None]] | None] = ContextVar(
-    "mnemic_on_write", default=None
-)
-"""What a caller wants done with the answer of a write, inside the write's own transaction."""
-_LIFE: ContextVar[int | None] = ContextVar("mnemic_life", default=None)
-
-
-@contextmanager
-def of_one_life(key_epoch: int) -> Iterator[None]:
-    """Let transactions in here fail once their user was erased, whoever has come under that id since.
-
-    For work that reads in one transaction and writes what came of it in another. ``key_epoch`` is that of
-    the reading one.
-    """
-    token = _LIFE.set(key_epoch)
-    try:
-        yield
-    finally:
-        _LIFE.reset(token)
-
-
-@dataclass(frozen=True, slots=True)
-class Deed:
-    """What is done to what: a code such as ``delete_memory``, an id, and the states before and after.
-
-    Of the states (whatever JSON can hold) only a keyed hash is kept.
-    """
-
-    action: str
-    target: object = None
-    before: object = None
-    after: object = None
-
-
-Recorder = Callable[["Transaction", Actor, Sequence[Deed]], Awaitable[None]]
-"""Writes deeds into the audit, inside the transaction that they are done in."""
-
-
-@dataclass(frozen=True, slots=True)
-class Transaction:
-    """An open transaction of one actor: statements in, rows as dictionaries out.
-
-    ``model_id`` is the embedding model of its user's vectors when the transaction began, ``role`` the
-    user's role in the actor's project, None for no member; ``project_keys`` changes with that project's keys.
-    """
-
-    conn: AsyncConnection[DictRow]
-    known_user: bool
-    key_epoch: int
-    model_id: int | None = None
-    role: ProjectRole | None = None
-    project_keys: str | None = None
-    actor: Actor | None = None
-    recorder: Recorder | None = None
-
-    async def all(self, statement: LiteralString, params: Params | None = None) -> list[DictRow]:
-        """Run a statement and return its rows."""
-        return await (await self.conn.execute(statement, params)).fetchall()
-
-    async def one(self, statement: LiteralString, params: Params | None = None) -> DictRow | None:
-        """Run a statement and return its first row, if any."""
-        return await (await self.conn.execute(statement, params)).fetchone()
-
-    async def run(self, statement: LiteralString, params: Params | None = None) -> int:
-        """Run a statement and return the number of rows that it touched."""
-        return (await self.conn.execute(statement, params)).rowcount
-
-    async def many(self, statement: LiteralString, params: list[Params]) -> None:
-        """Run a statement once a parameter set, in one batch."""
-        async with self.conn.cursor() as cursor:
-            await cursor.executemany(statement, params)
-
-    async def answer(self, result: object, *deeds: Deed) -> None:
-        """Record what was done, and tell who waits for this write what it is going to answer.
-
-        Comes last in a transaction, while nothing is committed yet.
-        """
-        if deeds and self.recorder is not None and self.actor is not None:
-            await self.recorder(self, self.actor, deeds)
-        waiting = ON_WRITE.get()
-        if waiting is not None:
-            await waiting(self, result)
 
 
 class Database:
@@ -210,7 +134,7 @@ class Database:
             assert row is not None, "the deployment has no row"
             known = row["status"] is not None
             self.admit(row["status"], row["remember"] if consent else "granted")
-            if _LIFE.get() not in (None, row["key_epoch"]):
+            if LIFE.get() not in (None, row["key_epoch"]):
                 raise PermissionDenied("user_erased", "This user was erased meanwhile.")
             yield Transaction(
                 conn,

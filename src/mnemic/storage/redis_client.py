@@ -157,14 +157,15 @@ def _cluster(
 def _sentinel(
     target: Target, options: dict[str, Any], hooked: dict[str, Any]
 ) -> tuple[Any, Sequence[Any]]:
-    from redis.asyncio.sentinel import Sentinel
+    from redis.asyncio import sentinel as sentinels
 
     secure = {"ssl": True, "ssl_ca_certs": target.ssl_ca_certs} if target.ssl else {}
     login = {
         "username": target.sentinel_username,
         "password": target.sentinel_password,
     }
-    sentinel: Any = Sentinel(
+    untyped: Any = sentinels
+    sentinel = untyped.Sentinel(
         list(target.hosts), sentinel_kwargs=options | secure | login, **options, **secure
     )
     master = sentinel.master_for(

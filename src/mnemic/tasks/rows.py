@@ -1,3 +1,5 @@
+from mnemic.storage.transaction import Params
+
 """How does a task lie in the database, and how is it read back?
 
 The top-level keys of its data are readable, each value is sealed under them; so are the reason of a failure
@@ -17,7 +19,6 @@ from psycopg.types.json import Jsonb
 
 from mnemic.crypto import DataKey, place
 from mnemic.errors import KeyUnavailable
-from mnemic.storage.pool import Params
 from mnemic.tasks.data import written
 from mnemic.tasks.state import Task, TaskEvent
 

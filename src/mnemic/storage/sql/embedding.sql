@@ -75,7 +75,7 @@ order by m.id
 limit %(limit)s
 
 -- name: waiting_chunks
-select c.id, c.xmin::text::bigint as row_version, c.resource_id, c.ordinal, c.text_enc,
+select c.scope_key, c.id, c.xmin::text::bigint as row_version, c.resource_id, c.ordinal, c.text_enc,
        r.kind, r.session_id, r.title_enc
 from chunk c
 join resource r on r.scope_key = c.scope_key and r.id = c.resource_id

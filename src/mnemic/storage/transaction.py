@@ -1,0 +1,99 @@
+"""What can be done inside an open transaction, and what is told of it before it commits?"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from typing import Any, LiteralString
+
+from psycopg import AsyncConnection
+from psycopg.rows import DictRow
+
+from mnemic.model import Actor, ProjectRole
+
+Params = dict[str, Any]
+
+ON_WRITE: ContextVar[Callable[[Transaction, object], Awaitable[None]] | None] = ContextVar(
+    "mnemic_on_write", default=None
+)
+"""What a caller wants done with the answer of a write, inside the write's own transaction."""
+LIFE: ContextVar[int | None] = ContextVar("mnemic_life", default=None)
+
+
+@contextmanager
+def of_one_life(key_epoch: int) -> Iterator[None]:
+    """Let transactions in here fail once their user was erased, whoever has come under that id since.
+
+    For work that reads in one transaction and writes what came of it in another. ``key_epoch`` is that of
+    the reading one.
+    """
+    token = LIFE.set(key_epoch)
+    try:
+        yield
+    finally:
+        LIFE.reset(token)
+
+
+@dataclass(frozen=True, slots=True)
+class Deed:
+    """What is done to what: a code such as ``delete_memory``, an id, and the states before and after.
+
+    Of the states (whatever JSON can hold) only a keyed hash is kept.
+    """
+
+    action: str
+    target: object = None
+    before: object = None
+    after: object = None
+
+
+Recorder = Callable[["Transaction", Actor, Sequence[Deed]], Awaitable[None]]
+"""Writes deeds into the audit, inside the transaction that they are done in."""
+
+
+@dataclass(frozen=True, slots=True)
+class Transaction:
+    """An open transaction of one actor: statements in, rows as dictionaries out.
+
+    ``model_id`` is the embedding model of its user's vectors when the transaction began, ``role`` the
+    user's role in the actor's project, None for no member; ``project_keys`` changes with that project's keys.
+    """
+
+    conn: AsyncConnection[DictRow]
+    known_user: bool
+    key_epoch: int
+    model_id: int | None = None
+    role: ProjectRole | None = None
+    project_keys: str | None = None
+    actor: Actor | None = None
+    recorder: Recorder | None = None
+
+    async def all(self, statement: LiteralString, params: Params | None = None) -> list[DictRow]:
+        """Run a statement and return its rows."""
+        return await (await self.conn.execute(statement, params)).fetchall()
+
+    async def one(self, statement: LiteralString, params: Params | None = None) -> DictRow | None:
+        """Run a statement and return its first row, if any."""
+        return await (await self.conn.execute(statement, params)).fetchone()
+
+    async def run(self, statement: LiteralString, params: Params | None = None) -> int:
+        """Run a statement and return the number of rows that it touched."""
+        return (await self.conn.execute(statement, params)).rowcount
+
+    async def many(self, statement: LiteralString, params: list[Params]) -> None:
+        """Run a statement once a parameter set, in one batch."""
+        async with self.conn.cursor() as cursor:
+            await cursor.executemany(statement, params)
+
+    async def answer(self, result: object, *deeds: Deed) -> None:
+        """Record what was done, and tell who waits for this write what it is going to answer.
+
+        Comes last in a transaction, while nothing is committed yet.
+        """
+        if deeds and self.recorder is not None and self.actor is not None:
+            await self.recorder(self, self.actor, deeds)
+        waiting = ON_WRITE.get()
+        if waiting is not None:
+            await waiting(self, result)
