@@ -6,12 +6,13 @@ functions of the modules that take it; the constructors here refuse only what ca
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 from urllib.parse import quote
 from uuid import UUID
 
@@ -145,14 +146,73 @@ def known_actor(value: object) -> Actor:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A call of a tool that an assistant's turn asks for; its result is a turn with this ``id``."""
+
+    id: str
+    name: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Turn:
-    """One message of a conversation. ``seq`` counts from 1 within a session once it is logged."""
+    """One message of a conversation. ``seq`` counts from 1 within a session once it is logged.
+
+    An assistant's ``tool_calls`` may also be given as the mappings that chat models write; the result of one
+    is a turn of the tool with its ``tool_call_id``. ``intent`` names what the turn is about, where that is
+    known; ``pinned`` keeps it when a conversation is shortened. ``client_id`` makes a repeated append add
+    nothing: it is the sender's, and no turn that is read has one.
+    """
 
     role: Role
     content: str
     created_at: datetime | None = None
     seq: int | None = None
     speaker: str | None = None
+    tool_calls: tuple[ToolCall, ...] = ()
+    tool_call_id: str | None = None
+    intent: str | None = None
+    pinned: bool = False
+    client_id: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.tool_calls != ():
+            object.__setattr__(self, "tool_calls", tool_calls_of(self.tool_calls))
+
+
+def tool_calls_of(given: object) -> tuple[ToolCall, ...]:
+    """Return tool calls given as such or as mappings: ``{"id", "name", "arguments"}``, with ``args`` in place
+    of ``arguments`` (LangChain), or ``{"id", "function": {"name", "arguments"}}`` with JSON text (OpenAI).
+
+    Raises InvalidInput (``invalid_tool_call``) for anything else.
+    """
+    if not isinstance(given, list | tuple):
+        raise _no_tool_call()
+    return tuple(call if isinstance(call, ToolCall) else _tool_call(call) for call in given)
+
+
+def _tool_call(given: object) -> ToolCall:
+    if not isinstance(given, Mapping):
+        raise _no_tool_call()
+    said = given.get("function", given)
+    if not isinstance(said, Mapping):
+        raise _no_tool_call()
+    arguments = said.get("arguments", said.get("args", {}))
+    if isinstance(arguments, str):
+        try:
+            arguments = json.loads(arguments or "{}")
+        except (ValueError, RecursionError):
+            raise _no_tool_call() from None
+    name, call_id = said.get("name"), given.get("id")
+    if not (isinstance(name, str) and isinstance(call_id, str) and isinstance(arguments, Mapping)):
+        raise _no_tool_call()
+    return ToolCall(call_id, name, arguments)
+
+
+def _no_tool_call() -> InvalidInput:
+    return InvalidInput(
+        "invalid_tool_call", "A tool call has an id, a name and arguments that are a JSON object."
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,3 @@
-from mnemic.storage.transaction import Params
 
 """How does a task lie in the database, and how is it read back?
 
@@ -19,6 +18,7 @@ from psycopg.types.json import Jsonb
 
 from mnemic.crypto import DataKey, place
 from mnemic.errors import KeyUnavailable
+from mnemic.storage.transaction import Params
 from mnemic.tasks.data import written
 from mnemic.tasks.state import Task, TaskEvent
 
