@@ -26,7 +26,17 @@ from mnemic.errors import (
     StorageError,
     StorageUnavailable,
 )
-from mnemic.model import Actor, Candidate, Hit, MemoryItem, Parts, ResourceHit, Turn, Verdict
+from mnemic.model import (
+    Actor,
+    Candidate,
+    Hit,
+    MemoryItem,
+    Parts,
+    ResourceHit,
+    ToolCall,
+    Turn,
+    Verdict,
+)
 
 if TYPE_CHECKING:
     from mnemic.longterm.draft import Draft
@@ -58,6 +68,7 @@ __all__ = [
     "StorageError",
     "StorageUnavailable",
     "SyncMemoryService",
+    "ToolCall",
     "Turn",
     "Verdict",
     "__version__",

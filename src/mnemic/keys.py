@@ -1,9 +1,9 @@
 """Which key seals whose data, and who keeps the key of keys?
 
 Every user has a data key, made on first contact, and every project one of its own and one an author. They
-lie in the database wrapped by a key-encryption key (KEK) that a KeyProvider keeps elsewhere: here a key
-file. ``KeyRing`` hands out opened data keys from a bounded cache; an entry lives 60 seconds and dies with
-its user's key epoch, or when a project gains or loses a key.
+lie in the database wrapped by a key-encryption key (KEK) that a KeyProvider keeps elsewhere: a file, the
+environment, a Vault. ``KeyRing`` hands out opened data keys from a bounded cache; an entry lives 60 seconds
+and dies with its user's key epoch, or when a project gains or loses a key.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeVar, runtime_checkable
 from uuid import UUID
 
 import psycopg
@@ -43,14 +43,25 @@ class KeyProvider(Protocol):
         """Undo ``wrap``. Raises KeyUnavailable when the KEK is not there or not the one."""
 
 
+@runtime_checkable
+class RotatingKeys(KeyProvider, Protocol):
+    """A KeyProvider whose KEK can be replaced by a new one, and destroyed."""
+
+    async def ids(self) -> tuple[str, ...]:
+        """Return the ids of all KEKs that it holds, the current one last."""
+
+    async def renew(self, kek_id: str) -> str:
+        """Return the id of a KEK newer than ``kek_id``, and make it unless it is there already."""
+
+    async def destroy(self, kek_id: str) -> None:
+        """Make a KEK unusable for ever; one that is gone already is no error."""
+
+
 class KeyRing:
     """The opened data keys of recent users and projects."""
 
-    def __init__(
-        self, provider: KeyProvider, kek_id: str, *, capacity: int = 10_000, ttl: float = 60.0
-    ):
+    def __init__(self, provider: KeyProvider, *, capacity: int = 10_000, ttl: float = 60.0):
         self.provider = provider
-        self._kek_id = kek_id
         self._users: _Recent[DataKey] = _Recent(capacity, ttl)
         self._projects: _Recent[_Authors] = _Recent(capacity, ttl)
 
@@ -157,12 +168,13 @@ class KeyRing:
     async def _made(self, tx: Transaction, scope_key: str, author_id: str) -> DataKey:
         """Make a key; of two first contacts at once the row that won is the key of both."""
         key_id, secret = new_id(), new_secret()
+        kek_id = await self._current_kek(tx)
         params = {
             "scope_key": scope_key,
             "author_id": author_id,
             "key_id": key_id,
-            "wrapped": await self.provider.wrap(self._kek_id, secret, _context(scope_key, key_id)),
-            "kek_id": self._kek_id,
+            "wrapped": await self.provider.wrap(kek_id, secret, context_of(scope_key, key_id)),
+            "kek_id": kek_id,
         }
         await tx.run(_SQL["add_key"], params)
         row = await tx.one(_SQL["current_key"], params)
@@ -170,9 +182,16 @@ class KeyRing:
             raise KeyUnavailable("data_key_missing", "A data key could not be made; try again.")
         return await self.unwrapped(scope_key, row)
 
+    async def _current_kek(self, tx: Transaction) -> str:
+        """Return the KEK to wrap with. Until the transaction ends a rotation waits before it names another."""
+        await tx.one(_SQL["hold_kek"])
+        row = await tx.one(_SQL["deployment"])  # apart: its snapshot is taken once nobody changes it
+        assert row is not None, "the deployment has no row"
+        return str(row["kek_id"])
+
     async def unwrapped(self, scope_key: str, row: DictRow) -> DataKey:
         """Return the opened key of a row of ``data_key``."""
-        context = _context(scope_key, row["key_id"])
+        context = context_of(scope_key, row["key_id"])
         secret = await self.provider.unwrap(row["kek_id"], row["wrapped"], context)
         return DataKey(row["key_id"], secret)
 
@@ -234,8 +253,14 @@ class _Recent(Generic[T]):
         self._entries.pop(scope_key, None)
 
 
-def _context(scope_key: str, key_id: UUID) -> bytes:
+def context_of(scope_key: str, key_id: UUID) -> bytes:
+    """Return what the wrapped form of a data key is bound to."""
     return f"data_key|{scope_key}|{key_id}".encode()
+
+
+def check_context(deployment: object) -> bytes:
+    """Return what the wrapped proof of a deployment (``kek_check``) is bound to."""
+    return f"deployment|{deployment}".encode()
 
 
 async def deployment_id(conn: AsyncConnection[tuple[object, ...]], schema: str) -> UUID:
@@ -278,7 +303,7 @@ async def _bound(
             raise ConfigurationError("schema_missing", "Run `mnemic db init` first.")
         if row[1] is None:
             kek_id = await provider.create()
-            proof = await provider.wrap(kek_id, new_secret(), f"deployment|{row[0]}".encode())
+            proof = await provider.wrap(kek_id, new_secret(), check_context(row[0]))
             await conn.execute(_SQL["bind_deployment"], {"kek_id": kek_id, "kek_check": proof})
             row = (row[0], kek_id, proof)
         return row
@@ -287,5 +312,5 @@ async def _bound(
 async def check(deployment: str, kek_id: str, sealed: object, provider: KeyProvider) -> str:
     """Return ``kek_id`` once the provider has proved that it holds that key."""
     assert isinstance(sealed, bytes)
-    await provider.unwrap(kek_id, sealed, f"deployment|{deployment}".encode())
+    await provider.unwrap(kek_id, sealed, check_context(deployment))
     return kek_id

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from conftest import Connect, Prepare
-from mnemic import Actor, MemoryService, Turn
+from mnemic import Actor, MemoryService, ToolCall, Turn
 from mnemic.errors import EmbeddingError, InvalidInput, NotFound, RateLimited
 from mnemic.item_rows import blind_lexemes
 from mnemic.lexical import tokens
@@ -237,9 +237,9 @@ async def test_blank_turns_leave_no_chunk_and_long_ones_are_cut_for_vectors_only
     long = " ".join(f"word{number} stands here." for number in range(1_000)) + " zanzibar"
     turns = [
         Turn("user", "Hello"),
-        Turn("assistant", " \n"),
+        Turn("assistant", " \n", tool_calls=(ToolCall("call-1", "vote"),)),
         Turn("user", long),
-        Turn("tool", "👍"),
+        Turn("tool", "👍", tool_call_id="call-1"),
     ]
     await stub_memory.sessions.append(KIM, turns)
     assert await stub_memory.resources.index(KIM) == 4

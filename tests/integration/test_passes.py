@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mnemic import Actor, MemoryService, Turn
+from mnemic import Actor, MemoryService, ToolCall, Turn
 from mnemic.chat import ChatMessage
 from mnemic.errors import ChatError, InvalidInput, NotFound, RateLimited
 from mnemic.longterm.passes import PassReport
@@ -131,8 +131,12 @@ async def test_pf_022_quoted_memories_and_prompts_are_not_learned_again(
             Turn("system", "You are a helpful assistant. I am Atlas. Always answer in English."),
             Turn("system", context or "\n".join(facts)),
             Turn("user", "What do you know about me?"),
-            Turn("assistant", "You told me: " + "; ".join(facts) + "."),
-            Turn("tool", "I prefer dark themes. My name is Terminal."),
+            Turn(
+                "assistant",
+                "You told me: " + "; ".join(facts) + ".",
+                tool_calls=(ToolCall("call-1", "look_up"),),
+            ),
+            Turn("tool", "I prefer dark themes. My name is Terminal.", tool_call_id="call-1"),
         ],
     )
     report = await memory.extract(actor)

@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from typing import NamedTuple
+
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from mnemic.checks import whole
 from mnemic.crypto import DataKey
@@ -22,11 +23,10 @@ from mnemic.session.messages import MAX_READ, MessageLog, read_turns, session_id
 from mnemic.session.window_blocks import (
     Block,
     DamagedBlock,
-    Mark,
     blocks_of,
     fitting,
-    marks_in,
     turns_in,
+    vectors_in,
 )
 from mnemic.session.window_counts import WindowCounts
 from mnemic.session.window_keys import WindowKey
@@ -35,31 +35,21 @@ from mnemic.session.window_trust import Place, Trust, newest
 from mnemic.storage.pool import Database
 from mnemic.storage.redis_calls import RedisAway
 from mnemic.storage.statements import statements
-from mnemic.text import normalise
 
-__all__ = ["Bounds", "Encode", "Mark", "Marked", "Window", "WindowCounts"]
+__all__ = ["Bounds", "Encode", "Window", "WindowCounts"]
 
 VERIFY_EVERY = 60.0
 """Seconds for which a process takes a window without asking the log how new it is."""
 _SQL = statements("window")
-_NO_MARK = Mark()
 Encode = Callable[[Actor, Sequence[str]], Awaitable[Sequence[Vector | None]]]
 """The one encoder of a user's texts, whatever their kind (docs/adr/0011-one-encoder-for-turns.md)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Marked:
-    """A turn with its mark; an empty one where the window does not know it (any more)."""
-
-    turn: Turn
-    mark: Mark
-
-
-@dataclass(frozen=True, slots=True)
-class _Sealed:
+class _Sealed(NamedTuple):
     """What a window answered, and what opens it."""
 
-    place: Place
+    cipher: AESGCM
+    name: bytes
     blocks: Sequence[Block]
 
 
@@ -92,32 +82,32 @@ class Window:
         return self._store is None or self._store.calls.away
 
     async def append(
-        self, actor: Actor, turns: Sequence[Turn], marks: Sequence[Mark] = ()
+        self, actor: Actor, turns: Sequence[Turn], vectors: Sequence[Vector | None] = ()
     ) -> list[int]:
         """Append turns to the log, then to the window; return their sequence numbers.
 
-        ``marks`` is empty or has one for each turn; a mark without a vector gets one from the encoder. Raises
-        as ``MessageLog.append``, and InvalidInput (``marks_not_matching``); never for Redis.
+        ``vectors`` is empty or has one for each turn; the encoder makes those that are not given. Raises as
+        ``MessageLog.log``, and InvalidInput (``vectors_not_matching``); never for Redis.
         """
-        if marks and len(marks) != len(turns):
-            raise InvalidInput("marks_not_matching", "Give one mark for each turn, or none.")
-        stamped = _stamped(turns)
-        if self._store is None or self._trust is None or not isinstance(stamped, list):
-            return await self._log.append(actor, stamped)
-        if self._encode is None:
-            seqs = await self._log.append(actor, stamped)
+        if vectors and len(vectors) != len(turns):
+            raise InvalidInput("vectors_not_matching", "Give one vector for each turn, or none.")
+        store, trust = self._store, self._trust
+        if store is None or trust is None or self._encode is None:
+            logged = await self._log.log(actor, turns)
         else:
-            encoding = asyncio.ensure_future(self._encoded(self._encode, actor, stamped, marks))
+            encoding = asyncio.ensure_future(self._encoded(self._encode, actor, turns, vectors))
             try:
-                seqs = await self._log.append(actor, stamped)
-                marks = await encoding
+                logged = await self._log.log(actor, turns)
+                vectors = await encoding
             finally:
                 encoding.cancel()
-        if seqs:
-            place = await self._trust.logged(actor, seqs[-1])
-            kept = [_kept(turn, seq) for turn, seq in zip(stamped, seqs, strict=True)]
-            await self._push(self._store, place, kept, marks)
-        return seqs
+        if store is not None and trust is not None and logged.seqs:
+            place = await trust.logged(actor, max(logged.seqs))
+            if len(logged.new) != len(vectors):  # some were there before
+                known = dict(zip(logged.seqs, vectors, strict=False))
+                vectors = [known.get(turn.seq or 0) for turn in logged.new] if known else ()
+            await self._push(store, place, logged.new, vectors)
+        return list(logged.seqs)
 
     async def read(self, actor: Actor, last: int = 20) -> list[Turn]:
         """Return the newest ``last`` turns (0 to 10,000), oldest first; all when there are fewer.
@@ -125,39 +115,39 @@ class Window:
         Raises NotFound (``session_not_found``) for a session that has no log, InvalidInput
         (``last_out_of_range``, ``session_required``), and the errors of the database when it is asked.
         """
-        if not _checked(actor, last):
+        if not _wanted(actor, last):
             return []
-        sealed = await self._sealed(actor, last, marks=False)
+        sealed = await self._sealed(actor, last, vectors=False)
         if isinstance(sealed, _Sealed):
             try:
-                place = sealed.place
-                turns = turns_in(place.key.cipher, place.name, sealed.blocks)[-last:]
+                turns = turns_in(*sealed)[-last:]
             except DamagedBlock:
-                self.counts.broken += 1
-                sealed = True
+                sealed = await self._damaged(sealed)
             else:
                 self.counts.hits += 1
                 return turns
         return await self._from_log(actor, last, rebuild=sealed)
 
-    async def marked(self, actor: Actor, last: int = 20) -> list[Marked]:
-        """Return the newest turns with their marks, as ``read``."""
-        if not _checked(actor, last):
+    async def with_vectors(self, actor: Actor, last: int = 20) -> list[tuple[Turn, Vector | None]]:
+        """Return the newest turns as ``read``, each with its vector, None where the window has none."""
+        if not _wanted(actor, last):
             return []
-        sealed = await self._sealed(actor, last, marks=True)
+        sealed = await self._sealed(actor, last, vectors=True)
         if isinstance(sealed, _Sealed):
-            cipher, name = sealed.place.key.cipher, sealed.place.name
             try:
-                turns = turns_in(cipher, name, sealed.blocks)[-last:]
-                marks = marks_in(cipher, name, sealed.blocks)[-last:]
+                pairs = list(zip(turns_in(*sealed), vectors_in(*sealed), strict=True))[-last:]
             except DamagedBlock:
-                self.counts.broken += 1
-                sealed = True
+                sealed = await self._damaged(sealed)
             else:
                 self.counts.hits += 1
-                return [Marked(turn, mark) for turn, mark in zip(turns, marks, strict=True)]
-        logged = await self._from_log(actor, last, rebuild=sealed)
-        return [Marked(turn, _NO_MARK) for turn in logged]
+                return pairs
+        return [(turn, None) for turn in await self._from_log(actor, last, rebuild=sealed)]
+
+    async def pin(self, actor: Actor, seqs: Sequence[int], *, pinned: bool = True) -> int:
+        """Pin turns in the log, or no longer, as ``MessageLog.pin``; the window is built anew."""
+        count = await self._log.pin(actor, seqs, pinned=pinned)
+        await self.drop(actor)
+        return count
 
     async def drop(self, actor: Actor) -> None:
         """Remove the window of the actor's session; the log stays. If Redis is away: once it is back."""
@@ -198,7 +188,7 @@ class Window:
         if self._store is not None:
             await self._store.calls.close()
 
-    async def _sealed(self, actor: Actor, last: int, *, marks: bool) -> _Sealed | bool:
+    async def _sealed(self, actor: Actor, last: int, *, vectors: bool) -> _Sealed | bool:
         """Return what the window has of the newest turns, or whether the log shall build it anew."""
         store, trust = self._store, self._trust
         if store is None or trust is None:
@@ -208,7 +198,7 @@ class Window:
             return False
         place = trust.known(actor) or await trust.asked(actor)
         try:
-            found = await store.read(place.name, last, self._token, marks=marks)
+            found = await store.read(place.name, last, self._token, vectors=vectors)
         except RedisAway:
             self.counts.away += 1
             return False
@@ -227,7 +217,7 @@ class Window:
         if found.last - found.first + 1 < last and found.first != 1:
             self.counts.short += 1
             return False
-        return _Sealed(place, found.blocks)
+        return _Sealed(place.key.cipher, place.name, found.blocks)
 
     async def _from_log(self, actor: Actor, last: int, *, rebuild: bool) -> list[Turn]:
         store = self._store
@@ -237,8 +227,8 @@ class Window:
             key = await self._keys.obtain(tx, actor)
             after = max(0, log.seq - wanted)
             turns = await read_turns(tx, key, actor, after=after, until=log.seq)
-        if store is not None and rebuild and turns and not log.closed:
-            await self._fill(store, actor, key, turns)
+        if store is not None and rebuild:
+            await self._fill(store, actor, key, [] if log.closed else turns)
         return turns[-last:]
 
     async def _fill(
@@ -247,18 +237,33 @@ class Window:
         secret = WindowKey.of(key)
         name = secret.name(actor)
         blocks = blocks_of(secret.cipher, name, turns[-store.bounds.turns :])
+        room = fitting(blocks, store.bounds.size)
         try:
-            filled = await store.fill(name, self._token, fitting(blocks, store.bounds.size))
+            if room:
+                self.counts.rebuilt += await store.fill(name, self._token, room)
+            else:
+                await store.drop(name)
         except RedisAway:
             return
-        self.counts.rebuilt += filled
+
+    async def _damaged(self, sealed: _Sealed) -> bool:
+        """Remove a window whose values do not open; whoever reads next builds it anew."""
+        self.counts.broken += 1
+        await self.remove([sealed.name])
+        return False
 
     async def _push(
-        self, store: WindowStore, place: Place, turns: Sequence[Turn], marks: Sequence[Mark]
+        self,
+        store: WindowStore,
+        place: Place,
+        turns: Sequence[Turn],
+        vectors: Sequence[Vector | None],
     ) -> None:
         """Put new turns into the window; where that fails it must go before anybody believes it."""
-        newest = slice(-store.bounds.turns, None)
-        blocks = blocks_of(place.key.cipher, place.name, turns[newest], marks[newest])
+        if not turns:
+            return
+        part = slice(-store.bounds.turns, None)
+        blocks = blocks_of(place.key.cipher, place.name, turns[part], vectors[part])
         try:
             if len(fitting(blocks, store.bounds.size)) == len(blocks):
                 await store.push(place.name, blocks)
@@ -271,38 +276,26 @@ class Window:
             self.counts.pushed += 1
 
     async def _encoded(
-        self, encode: Encode, actor: Actor, turns: Sequence[Turn], marks: Sequence[Mark]
-    ) -> Sequence[Mark]:
-        """Return the marks with vectors; a turn whose vector fails goes without."""
-        known = marks or [_NO_MARK] * len(turns)
-        wanted = [n for n, mark in enumerate(known) if mark.vector is None]
-        if not wanted:
-            return known
+        self,
+        encode: Encode,
+        actor: Actor,
+        turns: Sequence[Turn],
+        vectors: Sequence[Vector | None],
+    ) -> Sequence[Vector | None]:
+        """Return a vector for each turn; one that cannot be made is None and costs nothing else."""
+        known = list(vectors or [None] * len(turns))
+        wanted = [n for n, vector in enumerate(known) if vector is None]
         try:
-            vectors = await encode(actor, [turns[n].content for n in wanted])
+            made = await encode(actor, [turns[n].content for n in wanted]) if wanted else ()
         except MnemicError:
-            self.counts.unencoded += len(wanted)
-            return known
-        self.counts.unencoded += sum(vector is None for vector in vectors)
-        found = dict(zip(wanted, vectors, strict=True))
-        return [replace(mark, vector=found.get(n, mark.vector)) for n, mark in enumerate(known)]
+            made = [None] * len(wanted)
+        self.counts.unencoded += sum(vector is None for vector in made)
+        for n, vector in zip(wanted, made, strict=True):
+            known[n] = vector
+        return known
 
 
-def _checked(actor: Actor, last: int) -> bool:
-    """Whether anything is wanted. Raises InvalidInput for what cannot be."""
+def _wanted(actor: Actor, last: int) -> bool:
+    """Whether any turn is wanted. Raises InvalidInput for what cannot be."""
     session_ids(actor)
     return whole(last, 0, MAX_READ, "last") > 0
-
-
-def _stamped(turns: Sequence[Turn]) -> Sequence[Turn]:
-    """Return the turns with a time each; what is no list of turns is left to the log to refuse."""
-    if not isinstance(turns, list | tuple) or not all(isinstance(turn, Turn) for turn in turns):
-        return turns
-    now = datetime.now(UTC)
-    return [turn if turn.created_at else replace(turn, created_at=now) for turn in turns]
-
-
-def _kept(turn: Turn, seq: int) -> Turn:
-    """Return a turn as the log keeps it."""
-    speaker = normalise(turn.speaker).text or None if turn.speaker else None
-    return replace(turn, content=normalise(turn.content).text, speaker=speaker, seq=seq)

@@ -2,7 +2,7 @@
 
 A block is up to 20 neighbouring turns, sealed as one value, with their marks sealed apart behind it:
 
-    "T" | first seq (8) | turns (4) | length of turns (4) | length of marks (4) | turns | marks
+    "T" | first seq (8) | turns (4) | length of turns (4) | length of vectors (4) | turns | vectors
 
 Numbers are big-endian, and in the clear so that a gap shows without a key. Each sealed part is ``nonce (12) |
 AES-256-GCM``; its associated data names the window and the head of the block, so that a block which was moved
@@ -15,8 +15,8 @@ import json
 import os
 import struct
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
 from datetime import datetime
+from typing import NamedTuple
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -30,7 +30,7 @@ __all__ = [
     "Mark",
     "blocks_of",
     "fitting",
-    "marks_in",
+    "vectors_in",
     "split",
     "turns_in",
 ]
@@ -41,44 +41,36 @@ _LONG = 16_000
 """Characters after which a block takes no further turn."""
 _HEAD = struct.Struct(">cQIII")
 _NONCE = 12
-_FIELDS = tuple(field.name for field in fields(Turn) if field.name not in ("seq", "created_at"))
 
 
 class DamagedBlock(ValueError):
     """What Redis holds is no block of this window; the log has the turns."""
 
 
-@dataclass(frozen=True, slots=True)
-class Mark:
-    """What is known of one turn beside its words: the intent that it serves, and its vector."""
-
-    intent: str | None = None
-    vector: Vector | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A block as it was read, still sealed; ``marks`` is empty when they were not asked for."""
+class Block(NamedTuple):
+    """A block as it was read, still sealed; ``vectors`` is empty when they were not asked for."""
 
     first: int
-    count: int
+    length: int
     head: bytes
     turns: bytes
-    marks: bytes = b""
+    vectors: bytes = b""
 
     @property
     def last(self) -> int:
-        return self.first + self.count - 1
+        return self.first + self.length - 1
 
 
 def blocks_of(
-    cipher: AESGCM, name: bytes, turns: Sequence[Turn], marks: Sequence[Mark] = ()
+    cipher: AESGCM, name: bytes, turns: Sequence[Turn], vectors: Sequence[Vector | None] = ()
 ) -> list[bytes]:
     """Return turns with neighbouring seqs as sealed blocks of the window ``name``, in order.
 
-    ``marks`` is empty or has one for each turn.
+    ``vectors`` is empty or has one for each turn.
     """
-    return [_block(cipher, name, turns[start:end], marks[start:end]) for start, end in _cuts(turns)]
+    return [
+        _block(cipher, name, turns[start:end], vectors[start:end]) for start, end in _cuts(turns)
+    ]
 
 
 def fitting(blocks: Sequence[bytes], size: int) -> Sequence[bytes]:
@@ -90,16 +82,16 @@ def fitting(blocks: Sequence[bytes], size: int) -> Sequence[bytes]:
     return blocks[start:]
 
 
-def split(data: bytes, *, with_marks: bool) -> list[Block]:
+def split(data: bytes, *, with_vectors: bool) -> list[Block]:
     """Return the blocks in the answer of a read, which are neighbours. Raises DamagedBlock."""
     found: list[Block] = []
     place = 0
     while place < len(data):
         if len(data) < place + _HEAD.size:
             raise DamagedBlock("cut short")
-        kind, first, count, turns, marks = _HEAD.unpack_from(data, place)
+        kind, first, count, turns, vectors = _HEAD.unpack_from(data, place)
         body = place + _HEAD.size
-        end = body + turns + (marks if with_marks else 0)
+        end = body + turns + (vectors if with_vectors else 0)
         neighbours = not found or found[-1].last + 1 == first
         if kind != b"T" or not count or end > len(data) or not neighbours:
             raise DamagedBlock("not a block")
@@ -111,23 +103,28 @@ def split(data: bytes, *, with_marks: bool) -> list[Block]:
 
 def turns_in(cipher: AESGCM, name: bytes, blocks: Sequence[Block]) -> list[Turn]:
     """Return the turns of blocks. Raises DamagedBlock for what this key did not seal here."""
-    found: list[Turn] = []
-    for block in blocks:
-        rows = _opened(cipher, name + block.head, block.turns)
-        if len(rows) != block.count:
-            raise DamagedBlock("another number of turns")
-        seq = block.first
-        for row in rows:
-            found.append(_turn(row, seq))
-            seq += 1
-    return found
+    if not blocks:
+        return []
+    # one JSON text of all: reading many small ones costs several times as much
+    parts = [_plain(cipher, name + block.head, block.turns)[1:-1] for block in blocks]
+    rows = json.loads("[" + b",".join(parts).decode() + "]")
+    if len(rows) != blocks[-1].last - blocks[0].first + 1:
+        raise DamagedBlock("another number of turns")
+    return [
+        Turn(role, content, time and datetime.fromisoformat(time), seq, *further)
+        for seq, (role, content, time, *further) in enumerate(rows, blocks[0].first)
+    ]
 
 
-def marks_in(cipher: AESGCM, name: bytes, blocks: Sequence[Block]) -> list[Mark]:
-    """Return the marks of blocks, one for each turn, empty ones where there are none."""
-    found: list[Mark] = []
+def vectors_in(cipher: AESGCM, name: bytes, blocks: Sequence[Block]) -> list[Vector | None]:
+    """Return the vectors of blocks, one for each turn, None where there is none. Raises DamagedBlock."""
+    found: list[Vector | None] = []
     for block in blocks:
-        found += _marks(cipher, name, block) if block.marks else [Mark()] * block.count
+        if block.vectors:
+            plain = _plain(cipher, name + block.head + b"vectors", block.vectors)
+            found += _vectors(plain, block.length)
+        else:
+            found += [None] * block.length
     return found
 
 
@@ -142,49 +139,46 @@ def _cuts(turns: Sequence[Turn]) -> Iterator[tuple[int, int]]:
         yield start, len(turns)
 
 
-def _block(cipher: AESGCM, name: bytes, turns: Sequence[Turn], marks: Sequence[Mark]) -> bytes:
+def _block(
+    cipher: AESGCM, name: bytes, turns: Sequence[Turn], vectors: Sequence[Vector | None]
+) -> bytes:
     first = turns[0].seq
     assert first is not None, "only logged turns have a place in a window"
     rows = json.dumps([_row(turn) for turn in turns], ensure_ascii=False, separators=(",", ":"))
     plain = rows.encode()
-    known = _marks_bytes(marks) if any(mark != Mark() for mark in marks) else b""
+    known = _halves(vectors) if any(vectors) else b""
     lengths = (len(plain) + _NONCE + 16, len(known) + _NONCE + 16 if known else 0)
     head = _HEAD.pack(b"T", first, len(turns), *lengths)
     sealed = head + _sealed(cipher, name + head, plain)
-    return sealed + _sealed(cipher, name + head + b"marks", known) if known else sealed
+    return sealed + _sealed(cipher, name + head + b"vectors", known) if known else sealed
 
 
 def _row(turn: Turn) -> list[object]:
+    """Return the fields of a turn in their order, without seq, which the block tells, and client id."""
     time = turn.created_at.isoformat() if turn.created_at is not None else None
-    values: list[object] = [time]
-    values += [getattr(turn, name) for name in _FIELDS]
-    while values[-1] is None:
-        values.pop()
-    return values
+    calls = [
+        {"id": call.id, "name": call.name, "arguments": call.arguments} for call in turn.tool_calls
+    ]
+    row: list[object] = [turn.role, turn.content, time, turn.speaker, calls, turn.tool_call_id]
+    row += [turn.intent, turn.pinned]
+    while len(row) > 3 and not row[-1]:
+        row.pop()
+    return row
 
 
-def _turn(row: list[object], seq: int) -> Turn:
-    time = datetime.fromisoformat(str(row[0])) if row[0] is not None else None
-    values = dict(zip(_FIELDS, row[1:], strict=False))
-    return Turn(created_at=time, seq=seq, **values)  # type: ignore[arg-type]
+def _halves(vectors: Sequence[Vector | None]) -> bytes:
+    """Return ``dimensions (2)`` of each vector, then their values in half precision."""
+    values = [value for vector in vectors for value in vector or ()]
+    lengths = [len(vector or ()) for vector in vectors]
+    return struct.pack(f">{len(lengths)}H{len(values)}e", *lengths, *values)
 
 
-def _marks_bytes(marks: Sequence[Mark]) -> bytes:
-    """Return ``length of JSON (4) | JSON of [intent, dimensions] | the vectors in half precision``."""
-    told = [[mark.intent, len(mark.vector or ())] for mark in marks]
-    head = json.dumps(told, ensure_ascii=False, separators=(",", ":")).encode()
-    halves = [x for mark in marks for x in mark.vector or ()]
-    return len(head).to_bytes(4, "big") + head + struct.pack(f"<{len(halves)}e", *halves)
-
-
-def _marks(cipher: AESGCM, name: bytes, block: Block) -> Iterator[Mark]:
-    plain = _plain(cipher, name + block.head + b"marks", block.marks)
-    start = 4 + int.from_bytes(plain[:4], "big")
-    halves = struct.unpack(f"<{(len(plain) - start) // 2}e", plain[start:])
-    place = 0
-    for intent, dims in json.loads(plain[4:start]):
-        yield Mark(intent, halves[place : place + dims] or None)
-        place += dims
+def _vectors(plain: bytes, count: int) -> Iterator[Vector | None]:
+    lengths = struct.unpack_from(f">{count}H", plain)
+    place = 2 * count
+    for length in lengths:
+        yield struct.unpack_from(f">{length}e", plain, place) or None
+        place += 2 * length
 
 
 def _sealed(cipher: AESGCM, at: bytes, plain: bytes) -> bytes:
@@ -197,8 +191,3 @@ def _plain(cipher: AESGCM, at: bytes, sealed: bytes) -> bytes:
         return cipher.decrypt(sealed[:_NONCE], sealed[_NONCE:], at)
     except (InvalidTag, ValueError):
         raise DamagedBlock("not sealed by this key, or not here") from None
-
-
-def _opened(cipher: AESGCM, at: bytes, sealed: bytes) -> list[list[object]]:
-    rows: list[list[object]] = json.loads(_plain(cipher, at, sealed))
-    return rows

@@ -59,18 +59,18 @@ class WindowStore:
         self.calls = calls
         self.bounds = bounds
 
-    async def read(self, name: bytes, turns: int, token: bytes, *, marks: bool = False) -> Found:
+    async def read(self, name: bytes, turns: int, token: bytes, *, vectors: bool = False) -> Found:
         """Return the newest blocks with at least so many turns, or all there are; the window lives on.
 
         Where there is no window one is begun: ``fill`` with the same token (8 bytes) finishes it.
         """
         life = self.bounds.arguments[2]
         answer = await self.calls.run(
-            _script("read"), name, turns, int(marks), life, token, BUILD_MS
+            _script("read"), name, turns, int(vectors), life, token, BUILD_MS
         )
         state = _STATES.get(answer[:1], "broken")
         try:
-            return Found(state, split(answer[1:], with_marks=marks))
+            return Found(state, split(answer[1:], with_vectors=vectors))
         except DamagedBlock:
             return Found("broken")
 

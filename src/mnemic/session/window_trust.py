@@ -1,9 +1,9 @@
 """How new is the log at least, and may a window be believed without asking it?
 
 A window cannot show that its newest turn is missing: whoever logged it may have been killed before it pushed,
-and a Redis that failed over or came back may have lost it. So a process asks the log how new a session is before
-it first believes a window, once a minute after that, and again whenever a connection to Redis was lost or
-made. What it logged itself it knows without asking.
+and a Redis that failed over or came back may have lost it. So a process asks the log how new a session is
+before it first believes a window, once a minute after that, and again whenever a connection to Redis was lost
+or made. What it logged itself it knows without asking.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ from collections import OrderedDict
 from dataclasses import dataclass
 
 from mnemic.crypto import DataKey
-from mnemic.errors import NotFound
 from mnemic.keys import KeyRing
 from mnemic.model import Actor
-from mnemic.session.messages import session_ids
+from mnemic.session.messages import session_ids, unknown_session
 from mnemic.session.window_keys import WindowKey
-from mnemic.storage.pool import Database, Transaction
+from mnemic.storage.pool import Database
 from mnemic.storage.redis_calls import Calls
 from mnemic.storage.statements import statements
+from mnemic.storage.transaction import Transaction
 
 _MOST = 10_000
 _SQL = statements("window")
@@ -52,7 +52,7 @@ async def newest(tx: Transaction, actor: Actor) -> Newest:
     """Return how far a session's log reaches. Raises NotFound (``session_not_found``)."""
     row = await tx.one(_SQL["newest"], session_ids(actor))
     if row is None:
-        raise NotFound("session_not_found", "There is no such session.")
+        raise unknown_session()
     return Newest(row["last_seq"], row["closed"])
 
 

@@ -1,5 +1,5 @@
 -- What is in the list of a window? Its elements, oldest first, each one of:
---   size (8) | "T" | first seq (8) | turns (4) | length of turns (4) | length of marks (4) | turns | marks
+--   size (8) | "T" | first seq (8) | turns (4) | length of turns (4) | length of vectors (4) | turns | vectors
 --   size (8) | "B" | token (8)      at the head only: the window is being built, what lies behind it is no whole
 -- size is how many bytes were ever put in up to here; the length of the window is a difference of two.
 -- This part stands before every script.

@@ -1,7 +1,7 @@
--- The newest turns: ARGV = turns wanted, "1" with their marks, life in ms, token, life of a building window in ms.
+-- The newest turns: ARGV = turns wanted, "1" with their vectors, life in ms, token, life of a building window in ms.
 -- Answers one string: "W" and the blocks, oldest first; "B" for no window, now to be built under the token;
 -- "O" for one that somebody else builds; "G" for a gap.
-local wanted, marks = tonumber(ARGV[1]), ARGV[2] == '1'
+local wanted, vectors = tonumber(ARGV[1]), ARGV[2] == '1'
 local head = at(0)
 if not head then
     redis.call('RPUSH', key, sized(0, 'B' .. ARGV[4]))
@@ -23,7 +23,7 @@ while have < wanted do
         return 'G'
     end
     count = count + 1
-    found[count] = element:sub(HEAD + 1, marks and -1 or HEAD + 21 + turns)
+    found[count] = element:sub(HEAD + 1, vectors and -1 or HEAD + 21 + turns)
     have = have + last - first + 1
     before = first
     index = index - 1

@@ -168,8 +168,8 @@ begin
             -- rows that hang on others come first, so that every row is counted and none goes by cascade
             personal text[] := array[
                 'task_events', 'task_state', 'item_usage', 'verification', 'reembedding', 'memory_item', 'chunk',
-                'chunk_draft', 'resource', 'extraction_log', 'message', 'session', 'embedding_settings', 'consent_log',
-                'idempotency_key', 'api_key', 'data_key', 'project_member', 'project', 'app_user'];
+                'chunk_draft', 'resource', 'extraction_log', 'message', 'session_state', 'session', 'embedding_settings',
+                'consent_log', 'idempotency_key', 'api_key', 'data_key', 'project_member', 'project', 'app_user'];
             counts bigint[] := array_fill(0::bigint, array[cardinality(personal)]);
             who text;
             own text;

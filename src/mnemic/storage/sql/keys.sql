@@ -35,5 +35,12 @@ from deployment
 for update
 
 -- name: bind_deployment
+with opened as (
+    insert into kek (kek_id) values (%(kek_id)s)
+)
 update deployment
 set kek_id = %(kek_id)s, kek_check = %(kek_check)s
+
+-- name: hold_kek
+-- whoever makes a data key holds it shared until the end; a rotation holds it alone while it changes the key
+select pg_advisory_xact_lock_shared(hashtextextended('kek of ' || current_schema(), 0))

@@ -9,15 +9,49 @@ on conflict (scope_key, session_id) do nothing
 update session
 set last_seq = last_seq + %(count)s, last_active_at = now()
 where scope_key = %(scope_key)s and session_id = %(session_id)s and closed_at is null
-returning last_seq - %(count)s as last_seq
+returning last_seq - %(count)s as last_seq, now() as now
 
 -- name: append
-insert into message (scope_key, session_id, seq, role, content_enc, speaker_enc, created_at)
-values (%(scope_key)s, %(session_id)s, %(seq)s, %(role)s, %(content_enc)s, %(speaker_enc)s,
-        coalesce(%(created_at)s, now()))
+insert into message (scope_key, session_id, seq, role, content_enc, speaker_enc, created_at, tool_calls_enc,
+                     tool_call_id_enc, intent_enc, client_mac, pinned)
+values (%(scope_key)s, %(session_id)s, %(seq)s, %(role)s, %(content_enc)s, %(speaker_enc)s, %(created_at)s,
+        %(tool_calls_enc)s, %(tool_call_id_enc)s, %(intent_enc)s, %(client_mac)s, %(pinned)s)
+
+-- name: hold_session
+-- Whoever appends holds the session's row, so that numbers have no gaps and nothing is sent twice at once.
+update session
+set last_active_at = now()
+where scope_key = %(scope_key)s and session_id = %(session_id)s
+returning last_seq, closed_at is not null as closed
+
+-- name: sent_before
+select seq, client_mac, role, content_enc, speaker_enc, created_at, tool_calls_enc, tool_call_id_enc, intent_enc,
+    pinned
+from message
+where scope_key = %(scope_key)s and session_id = %(session_id)s and client_mac = any(%(client_macs)s)
+
+-- name: calls
+select seq, tool_calls_enc
+from message
+where scope_key = %(scope_key)s and session_id = %(session_id)s and tool_calls_enc is not null
+  and seq < %(before)s
+order by seq desc
+limit %(limit)s
+
+-- name: pin
+update message
+set pinned = %(pinned)s
+where scope_key = %(scope_key)s and session_id = %(session_id)s and seq = any(%(seqs)s)
+
+-- name: pinned
+select seq, role, content_enc, speaker_enc, created_at, tool_calls_enc, tool_call_id_enc, intent_enc, pinned
+from message
+where scope_key = %(scope_key)s and session_id = %(session_id)s and pinned and seq < %(before)s
+order by seq desc
+limit %(limit)s
 
 -- name: read
-select seq, role, content_enc, speaker_enc, created_at
+select seq, role, content_enc, speaker_enc, created_at, tool_calls_enc, tool_call_id_enc, intent_enc, pinned
 from message
 where scope_key = %(scope_key)s and session_id = %(session_id)s
   and seq > %(after)s and seq <= %(until)s

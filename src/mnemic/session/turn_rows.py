@@ -1,0 +1,79 @@
+"""How does a turn lie in the message log, and how is it read back? Pure, but for the key that seals it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from mnemic.crypto import DataKey, place
+from mnemic.model import ToolCall, Turn
+from mnemic.storage.transaction import Params
+
+Row = Mapping[str, Any]
+_SEALED = ("content", "speaker", "tool_calls", "tool_call_id", "intent")
+
+
+def turn_row(key: DataKey, ids: Params, turn: Turn) -> Params:
+    """Return the columns of a turn that has its ``seq`` and its time."""
+    texts = {
+        "content": turn.content,
+        "speaker": turn.speaker,
+        "tool_calls": calls_text(turn.tool_calls),
+        "tool_call_id": turn.tool_call_id,
+        "intent": turn.intent,
+    }
+    sealed = {
+        f"{name}_enc": None if text is None else key.seal(text, _at(ids, turn.seq, name))
+        for name, text in texts.items()
+    }
+    told = {"seq": turn.seq, "role": turn.role, "created_at": turn.created_at}
+    mac = None if turn.client_id is None else client_mac(key, turn.client_id)
+    return ids | told | sealed | {"pinned": turn.pinned, "client_mac": mac}
+
+
+def open_turn(key: DataKey, ids: Params, row: Row) -> Turn:
+    """Return the turn of a row. Raises KeyUnavailable (``sealed_value_damaged`` ...)."""
+    seq = row["seq"]
+    texts = {
+        name: sealed and key.open(sealed, _at(ids, seq, name))
+        for name in _SEALED
+        for sealed in (row[f"{name}_enc"],)
+    }
+    return Turn(
+        role=row["role"],
+        content=texts["content"],
+        created_at=row["created_at"],
+        seq=seq,
+        speaker=texts["speaker"],
+        tool_calls=read_calls(texts["tool_calls"]),
+        tool_call_id=texts["tool_call_id"],
+        intent=texts["intent"],
+        pinned=row["pinned"],
+    )
+
+
+def open_calls(key: DataKey, ids: Params, row: Row) -> tuple[ToolCall, ...]:
+    """Return the tool calls of a row alone."""
+    return read_calls(key.open(row["tool_calls_enc"], _at(ids, row["seq"], "tool_calls")))
+
+
+def calls_text(calls: tuple[ToolCall, ...]) -> str | None:
+    """Return tool calls as text, None for none."""
+    if not calls:
+        return None
+    return json.dumps([[c.id, c.name, c.arguments] for c in calls], ensure_ascii=False)
+
+
+def read_calls(text: str | None) -> tuple[ToolCall, ...]:
+    """Undo ``calls_text``."""
+    return () if text is None else tuple(ToolCall(*call) for call in json.loads(text))
+
+
+def client_mac(key: DataKey, client_id: str) -> bytes:
+    """Return the keyed hash by which a turn that is sent again is known."""
+    return key.mac(f"client_id\0{client_id}")
+
+
+def _at(ids: Params, seq: object, column: str) -> bytes:
+    return place("message", str(ids["scope_key"]), seq, column)
