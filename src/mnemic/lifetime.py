@@ -9,11 +9,13 @@ from typing import Self
 from mnemic.audit import Audit
 from mnemic.chat import ChatModel
 from mnemic.consent import Consents
+from mnemic.deployment import Deployment
 from mnemic.embedding.protocol import Embedder
 from mnemic.embedding.settings import Embeddings
 from mnemic.errors import InvalidInput
 from mnemic.keys import KeyProvider
 from mnemic.parts import Parts, assemble
+from mnemic.profile.store import Profiles
 from mnemic.projects import Projects
 from mnemic.resources.shelf import Resources
 from mnemic.retrieval.rerank import Reranker
@@ -143,6 +145,11 @@ class Lifetime:
         return self._parts.projects
 
     @property
+    def profiles(self) -> Profiles:
+        """What every prompt should hold of a user, and of a project."""
+        return self._parts.profiles
+
+    @property
     def embeddings(self) -> Embeddings:
         """Which model embeds for a user, and the change to another one."""
         return self._parts.embeddings
@@ -151,6 +158,16 @@ class Lifetime:
     def key_file(self) -> Path | None:
         """Where the key-encryption key lies; back it up, away from the data."""
         return self._parts.deployment.key_file
+
+    @property
+    def deployment(self) -> Deployment:
+        """The database and the keys that it runs on: for those who serve it."""
+        return self._parts.deployment
+
+    async def ping(self) -> None:
+        """Ask the database for a sign of life. Raises StorageUnavailable."""
+        async with self._parts.deployment.database.system():
+            pass
 
 
 def _require_same_loop(loop: asyncio.AbstractEventLoop) -> None:

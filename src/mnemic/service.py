@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Literal, overload
 
+from mnemic.checks import whole
 from mnemic.embedding.protocol import Embedder
 from mnemic.lifetime import Lifetime
 from mnemic.longterm.changes import UNCHANGED, Unchanged
@@ -26,7 +27,9 @@ from mnemic.model import (
 )
 from mnemic.permissions import home
 from mnemic.privacy.erase import Erasure
-from mnemic.retrieval.context import format_hits
+from mnemic.profile.values import AgentProfile
+from mnemic.retrieval.context import format_context
+from mnemic.retrieval.profile_text import format_profile
 
 
 class MemoryService(Lifetime):
@@ -100,6 +103,7 @@ class MemoryService(Lifetime):
         confidence: float | None = None,
         valid_to: datetime | Unchanged | None = UNCHANGED,
         metadata: Mapping[str, object] | None = None,
+        visibility: Visibility | None = None,
         expected_version: int | None = None,
     ) -> Verdict:
         """Write a new version of an item through the gate; see ``Changes.update``."""
@@ -111,6 +115,7 @@ class MemoryService(Lifetime):
             confidence=confidence,
             valid_to=valid_to,
             metadata=metadata,
+            visibility=visibility,
             expected_version=expected_version,
         )
 
@@ -250,14 +255,24 @@ class MemoryService(Lifetime):
             include_pending=include_pending,
         )
 
+    async def get_profile_for_agent(self, actor: Actor) -> AgentProfile:
+        """Return what an agent is told of its user and project; see ``Profiles``."""
+        return await self._parts.profiles.get_profile_for_agent(actor)
+
     async def build_context(self, actor: Actor, query: str, budget_tokens: int = 800) -> str:
         """Return what is relevant to ``query`` as text for the end of a system prompt, "" for nothing.
 
-        Memories come first, then turns of conversations that bear on it, but for the actor's session's last.
-        At most ``budget_tokens`` (20 to 100,000) by a cautious estimate; memories are framed as data.
+        The profile stands first, in at most 0.4 of the budget, then memories, then turns of conversations
+        that bear on it, but for the actor's session's last. At most ``budget_tokens`` (20 to 100,000) by a
+        cautious estimate; all of it is framed as data.
         """
         return await self._parts.search.context(actor, query, budget_tokens)
 
-    def format_memories_for_prompt(self, hits: Sequence[Hit], budget_tokens: int = 800) -> str:
-        """Return hits as the text block that ``build_context`` makes of them."""
-        return format_hits(hits, budget_tokens)
+    def format_memories_for_prompt(
+        self, hits: Sequence[Hit], budget_tokens: int = 800, profile: AgentProfile | None = None
+    ) -> str:
+        """Return hits as the text block that ``build_context`` makes of them, the profile before them."""
+        whole(budget_tokens, 20, 100_000, "budget_tokens")
+        shown = [hit.content for hit in hits]
+        about = "" if profile is None else format_profile(profile, budget_tokens, shown)
+        return format_context(hits, (), budget_tokens, about)

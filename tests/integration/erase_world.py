@@ -69,6 +69,8 @@ async def everything(services: Services, owner: Any) -> None:
     """Give kim a row in every table that may hold one of a user's."""
     await fill(services.memory, owner)
     await services.consents.grant(Actor("kim", session="s1"))
+    await services.memory.profiles.catch_up()
+    await services.memory.profiles.consumer.close()  # nothing changes beside the tests
     for statement in _OTHERS:
         given = {"a": os.urandom(32), "b": os.urandom(32), "id": new_id(), "event": new_id()}
         await owner.execute(statement.encode(), given)
@@ -84,6 +86,9 @@ _OTHERS = (
     " values ('session:kim/s1', %(id)s, 'kim', 't', 's', 'running', '{}', 1, now(), now()) returning *)"
     " insert into task_events (scope_key, event_id, task_id, seq, version, event_type, payload_enc, at)"
     " select scope_key, %(event)s, task_id, 1, 1, 'step_start', %(a)s, now() from task",
+    "insert into outbox (scope_key, xact) values ('user:kim', '1')",
+    "insert into session_state (scope_key, session_id, name_mac, entry_enc, updated_at, expires_at)"
+    " values ('session:kim/s1', 's1', %(a)s, %(b)s, now(), now() + interval '1 hour')",
 )
 
 

@@ -31,7 +31,14 @@ PLANTED = {
     "task_events": "insert into task_events (scope_key, event_id, task_id, seq, version, event_type,"
     " payload_enc, at) select scope_key, gen_random_uuid(), task_id, 1, 1, 'step_start', '', now()"
     " from task_state limit 1",
+    "outbox": "insert into outbox (scope_key, xact) values ('session:kim/s1', '1')",
 }
+
+_OF_PROFILE = (
+    "insert into project_profile (scope_key) values (%(scope_key)s) on conflict do nothing",
+    "insert into key_decision (scope_key, item_id, item_version, decision_enc, decided_at)"
+    " values (%(scope_key)s, %(item)s, 1, '', now())",
+)
 
 
 async def plant(owner: Any) -> None:
@@ -65,6 +72,8 @@ async def share(memory: MemoryService, owner: Any, world: World, project: str) -
     await _copy(owner, "chunk", world.document["id"], of_paper | {"id": piece}, by="resource_id")
     draft = into | {"id": new_id(), "owner_id": VICTIM.user}
     await _copy(owner, "chunk_draft", 900, draft, by="ordinal")
+    for statement in _OF_PROFILE:
+        await owner.execute(statement, {"scope_key": actor.project_scope, "item": kept})
     return World(
         world.active | {"id": kept},
         world.past | {"id": before},

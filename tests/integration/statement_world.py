@@ -7,7 +7,7 @@ import os
 import re
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 from uuid import UUID
@@ -15,7 +15,7 @@ from uuid import UUID
 from mnemic.deployment import Deployment
 from mnemic.errors import PermissionDenied
 from mnemic.ids import new_id
-from mnemic.model import Actor, Turn
+from mnemic.model import Actor, ToolCall, Turn
 from mnemic.storage.halfvec import HalfVector, HalfVectors
 from mnemic.storage.statements import statements
 
@@ -29,7 +29,7 @@ STRANGER = Actor("lee", session="s1")
 FOR_NEWCOMERS = {
     "keys.add_user", "keys.add_key", "messages.open_session", "resources.add_conversation", "projects.found",
 }  # fmt: skip
-ELSEWHERE = {"audit", "consent", "erase", "tasks"}
+ELSEWHERE = {"audit", "consent", "erase", "profiles", "sessions", "tasks"}
 """Files of statements that are tested where what they are for is."""
 WITHOUT_ROWS = {
     "embedding.hold_model",
@@ -103,7 +103,17 @@ async def fill(memory: MemoryService, owner: Any) -> World:
     await memory.update(VICTIM, kept.id, content="My bicycle is parked behind the library")
     unsure = await memory.add_explicit_memory(VICTIM, "我的办公室在四楼靠窗", confidence=0.75)
     assert unsure.id is not None
-    await memory.sessions.append(VICTIM, [Turn("user", "记住：我喜欢喝乌龙茶", speaker="金")])
+    calls = (ToolCall("c1", "brew"),)
+    said = [
+        Turn("user", "记住：我喜欢喝乌龙茶", speaker="金", client_id="m1", pinned=True),
+        Turn("assistant", "", tool_calls=calls),
+    ]
+    await memory.sessions.append(VICTIM, said)
+    await owner.execute(
+        "insert into session_state (scope_key, session_id, name_mac, entry_enc, updated_at, expires_at)"
+        " values ('session:kim/s1', 's1', %s, %s, now(), now() + interval '1 hour')",
+        [os.urandom(32), os.urandom(60)],
+    )
     await memory.extract(VICTIM)
     await memory.search_memories(VICTIM, "bicycle")
     await memory._parts.usage.flush()
@@ -128,6 +138,8 @@ async def fill(memory: MemoryService, owner: Any) -> World:
     document = await (await owner.execute(query, [report.id])).fetchone()
     query = "select id, resource_id, ordinal from chunk where text_enc is null"
     turn = await (await owner.execute(query)).fetchone()
+    query = "select client_mac from message where client_mac is not null"
+    turn |= await (await owner.execute(query)).fetchone()
     return World(row, past, unsure.id, document, turn, await begin_change(owner, unsure.id))
 
 
@@ -178,6 +190,8 @@ def _special(name: str, world: World, of: Actor) -> dict[str, Any]:
         return _resource(name.removeprefix("resources."), world)
     if name.startswith(("projects.", "access.", "keys.")):
         return _access(name, of)
+    if name == "messages.sent_before":
+        return {"client_macs": [world.turn["client_mac"]]}
     if name == "items.exact":
         return {"content_mac": world.active["content_mac"]}
     if name == "items.exact_past":
@@ -326,7 +340,7 @@ def _item(world: World, item: UUID, lexemes: object) -> dict[str, Any]:
         "uses": [1],
         "by": new_id(),
         "since": None,
-        "private": False,
+        "private": world.visibility == "owner_only",
         "except_id": UUID(int=0),
         "version_id": new_id(),
         "version": world.active["version"],
@@ -372,7 +386,10 @@ def _log(of: Actor) -> dict[str, Any]:
         "seq": 99,
         "role": "user",
         "speaker_enc": None,
-        "created_at": None,
+        "created_at": datetime.now(UTC),
+        "pinned": True,
+        "seqs": [1],
+        "before": 100,
         "after": 0,
         "until": 100,
         "turn": 77,

@@ -472,7 +472,7 @@ async def test_an_update_whose_vector_is_of_the_model_before_is_refused(
     )
     await memory.embeddings.set(KIM, narrow.url, "narrow-1")
     async with memory._parts.deployment.database.transaction(KIM) as tx:
-        place, _ = await memory._parts.items.hold(tx, KIM, verdict.id)  # type: ignore[arg-type]
+        place, _ = await memory._parts.items.hold(tx, KIM, verdict.id, "edit")  # type: ignore[arg-type]
         with pytest.raises(Conflict) as caught:
             await changes._apply(place, prepared)  # type: ignore[arg-type]
     assert caught.value.code == "embedding_model_switched"

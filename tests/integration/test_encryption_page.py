@@ -69,5 +69,5 @@ async def test_free_text_in_clear_columns_is_limited_to_ids_and_codes(
         "memory_item.scope", "memory_item.script", "reembedding.table_name", "reembedding.reason",
         "memory_item.memory_type", "memory_item.source", "memory_item.visibility", "memory_item.status",
         "message.role", "resource.kind", "resource.collection", "schema_migration.name",
-        "schema_migration.sha256", "verification.reason", "verification.answer",
+        "schema_migration.sha256", "session.summary_by", "verification.reason", "verification.answer",
     }  # fmt: skip

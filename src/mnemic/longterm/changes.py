@@ -21,7 +21,8 @@ from mnemic.longterm.judge import slots
 from mnemic.longterm.known import Place
 from mnemic.longterm.verdicts import written
 from mnemic.longterm.write import Writer
-from mnemic.model import Actor, MemoryItem, MemoryType, Vector, Verdict
+from mnemic.model import Actor, MemoryItem, MemoryType, Vector, Verdict, Visibility
+from mnemic.permissions import require
 from mnemic.storage.pool import Deed
 from mnemic.storage.statements import statements
 
@@ -118,6 +119,7 @@ class Changes:
         confidence: float | None = None,
         valid_to: datetime | Unchanged | None = UNCHANGED,
         metadata: Mapping[str, object] | None = None,
+        visibility: Visibility | None = None,
         expected_version: int | None = None,
     ) -> Verdict:
         """Write a new version of an item, through the gate again; what is not named stays as it is.
@@ -132,14 +134,17 @@ class Changes:
             whole(expected_version, 1, 2**31 - 1, "expected_version")
         before = await self._items.get(actor, wanted)
         _require_kept(before.status)
-        draft = _edited(before, content, memory_type, confidence, valid_to, metadata)
+        draft = _edited(before, content, memory_type, confidence, valid_to, metadata, visibility)
         new = await self._next(actor, before, checked(draft))
         if isinstance(new, Verdict):
             return replace(new, id=wanted)
         async with self._writer.database.transaction(actor) as tx:
             place, row = await self._items.hold(tx, actor, wanted, "edit")
             _require_current(row, before, expected_version)
-            verdict = await self._apply(place, new)
+            private = new.draft.visibility == "owner_only"
+            if private:  # nobody hides what another wrote
+                require(tx.role, "edit", "owner_only", own=row["owner_id"] == actor.user)
+            verdict = await self._apply(replace(place, private=private), new)
             deed = Deed("edit_memory", wanted, before.version, before.version + 1)
             await tx.answer(verdict, *([] if verdict.outcome == "duplicate" else [deed]))
         return verdict
@@ -185,12 +190,14 @@ class Changes:
 
     async def _compared(self, place: Place, new: _Version) -> Decision:
         """Compare a new text with what else is known; an unchanged one was compared before."""
-        if new.vector is None:
+        if new.vector is None and new.draft.visibility == new.before.visibility:
             return Decision()
         known, text, item_id = self._writer.known, new.screened.text, new.before.id
         twin = await known.twin(place, text, besides=item_id)
         if twin is not None and not twin.expired:
             return Decision(duplicate_of=twin.id, why="exact")
+        if new.vector is None:
+            return Decision()
         decision = await known.decide(place, text, new.vector, besides=item_id)
         if twin is not None and decision.duplicate_of is None:
             await self._writer.make_room(place, twin.id)
@@ -240,13 +247,14 @@ class Changes:
             "confidence": new.screened.confidence,
             "status": "pending" if unsure else "active",
             "valid_to": new.draft.valid_to,
+            "visibility": new.draft.visibility,
+            "content_mac": place.mac(text),
         }
         if new.vector is None:
             await place.tx.run(_SQL["revise"], params)
             return
         found_by = search_columns(place.key, text, new.vector, place.model.model_id, slots(text))
-        found_by["content_mac"] = place.mac(text)
-        await place.tx.run(_SQL["replace"], params | found_by | {"corrected": new.corrected})
+        await place.tx.run(_SQL["replace"], found_by | params | {"corrected": new.corrected})
 
 
 def _edited(
@@ -256,6 +264,7 @@ def _edited(
     confidence: float | None,
     valid_to: datetime | Unchanged | None,
     metadata: Mapping[str, object] | None,
+    visibility: Visibility | None,
 ) -> Draft:
     draft = _as_draft(before)
     return replace(
@@ -265,6 +274,7 @@ def _edited(
         confidence=draft.confidence if confidence is None else confidence,
         valid_to=draft.valid_to if valid_to is UNCHANGED else valid_to,
         metadata=draft.metadata if metadata is None else metadata,
+        visibility=draft.visibility if visibility is None else visibility,
     )
 
 

@@ -71,13 +71,14 @@ class Passes:
         async with self._writer.database.transaction(actor) as tx:
             return await self._rate(tx, actor)
 
-    async def run(self, actor: Actor) -> PassReport:
+    async def run(self, actor: Actor, *, closing: bool = False) -> PassReport:
         """Extract from all turns that no pass has seen; without new turns nothing is counted.
 
-        Raises NotFound (``session_not_found``) and RateLimited (``extraction_rate_limited``, with
-        ``retry_after`` in seconds); ChatError when the chat model fails, with the watermark left in place.
+        The pass of a session that is ``closing`` is counted and never refused. Raises NotFound
+        (``session_not_found``) and RateLimited (``extraction_rate_limited``, with ``retry_after`` in
+        seconds); ChatError when the chat model fails, with the watermark left in place.
         """
-        span = await self._start(actor)
+        span = await self._start(actor, closing)
         if span is None:
             return PassReport(0)
         after, until, life = span
@@ -105,23 +106,25 @@ class Passes:
             turn = session["last_seq"] if session else 0
             await self._count(tx, actor, turn)
 
-    async def _start(self, actor: Actor) -> tuple[int, int, int] | None:
+    async def _start(self, actor: Actor, closing: bool) -> tuple[int, int, int] | None:
         async with self._writer.database.transaction(actor) as tx:
             session = await tx.one(_SQL["lock_session"], session_ids(actor))
             if session is None:
                 raise NotFound("session_not_found", "There is no such session.")
             if session["extracted_seq"] >= session["last_seq"]:
                 return None
-            await self._count(tx, actor, None)
+            await self._count(tx, actor, None, exempt=closing)
             return session["extracted_seq"], session["last_seq"], tx.key_epoch
 
-    async def _count(self, tx: Transaction, actor: Actor, turn: int | None) -> None:
+    async def _count(
+        self, tx: Transaction, actor: Actor, turn: int | None, *, exempt: bool = False
+    ) -> None:
         ids = session_ids(actor) | {"turn": turn}
         row = await tx.one(_SQL["recent_passes"], ids)
         assert row is not None
         if row["this_turn"]:
             return
-        if row["used"] >= self._limit:
+        if row["used"] >= self._limit and not exempt:
             raise RateLimited(
                 "extraction_rate_limited",
                 f"At most {self._limit} extraction passes a session in 24 hours; nothing is lost.",

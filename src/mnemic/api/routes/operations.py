@@ -36,8 +36,7 @@ async def ready(request: Request) -> Response:
     service.running.require_open()
     try:
         async with asyncio.timeout(READY_WITHIN):
-            async with service.memory._parts.deployment.database.system():
-                pass
+            await service.memory.ping()
     except TimeoutError:
         raise StorageUnavailable(
             "database_unreachable", "The database does not answer in time."

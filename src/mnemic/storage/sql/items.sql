@@ -263,7 +263,7 @@ where scope_key = %(scope_key)s and id = %(id)s
 update memory_item
 set content_enc = %(content_enc)s, content_mac = %(content_mac)s, reason_enc = %(reason_enc)s,
     metadata_enc = %(metadata_enc)s, memory_type = %(memory_type)s, confidence = %(confidence)s,
-    status = %(status)s, version = version + 1, recorded_at = now(),
+    visibility = %(visibility)s, status = %(status)s, version = version + 1, recorded_at = now(),
     valid_from = case when %(corrected)s then valid_from else now() end,
     valid_to = %(valid_to)s, embedding = %(embedding)s, model_id = %(model_id)s,
     lexemes = %(lexemes)s::tsvector, n_tokens = %(n_tokens)s,
@@ -272,8 +272,9 @@ where scope_key = %(scope_key)s and id = %(id)s and version = %(version)s
 
 -- name: revise
 update memory_item
-set content_enc = %(content_enc)s, reason_enc = %(reason_enc)s, metadata_enc = %(metadata_enc)s,
-    memory_type = %(memory_type)s, confidence = %(confidence)s, status = %(status)s,
+set content_enc = %(content_enc)s, content_mac = %(content_mac)s, reason_enc = %(reason_enc)s,
+    metadata_enc = %(metadata_enc)s, memory_type = %(memory_type)s, confidence = %(confidence)s,
+    visibility = %(visibility)s, status = %(status)s,
     version = version + 1, recorded_at = now(), valid_to = %(valid_to)s
 where scope_key = %(scope_key)s and id = %(id)s and version = %(version)s
 
@@ -304,5 +305,6 @@ select v.item_id, v.reason, v.question_enc, v.asked_at, v.scope_key
 from verification v
 join memory_item m on m.scope_key = v.scope_key and m.id = v.item_id
 where v.scope_key = any(%(scopes)s) and v.answered_at is null and m.owner_id = %(user_id)s
+  and m.status <> 'archived'
 order by v.asked_at, v.item_id
 limit %(limit)s
