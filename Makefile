@@ -3,14 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: install demo test check format lint types imports sizes install-services test-services eval-dev eval-full bench bench-full clean
+.PHONY: install demo test check format lint types imports sizes install-services test-services eval-dev eval-full bench bench-full soak clean
 
 install: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--constraint constraints.txt --editable '.[embedded,openai,server,client,dev]'
+		--constraint constraints.txt --editable '.[embedded,openai,server,client,vault,dev]'
 	touch $@
 
 demo: install
@@ -61,6 +61,10 @@ bench: install
 
 bench-full: install
 	$(BIN)/python -m benchmarks.run --full --peers --write
+
+# two hundred clients for a minute: on an otherwise idle machine
+soak: install
+	$(BIN)/python -m benchmarks.soak --write
 
 clean:
 	rm -rf .venv build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -11,6 +11,9 @@ packages=(
 
 wanted=()
 test -x /usr/sbin/pgbouncer || wanted+=(pgbouncer)
+command -v redis-server >/dev/null || wanted+=(redis-server)
+command -v redis-sentinel >/dev/null || wanted+=(redis-sentinel)
+command -v redis-cli >/dev/null || wanted+=(redis-tools)
 command -v node >/dev/null || wanted+=(nodejs)
 command -v npm >/dev/null || wanted+=(npm)
 if [ "${#wanted[@]}" -gt 0 ]; then

@@ -112,6 +112,7 @@ async def world(settings: Settings) -> AsyncIterator[World]:
         memory = await stack.enter_async_context(
             MemoryService.open(settings=settings, embedder=embedder)
         )
+        await memory.profiles.consumer.close()  # a corpus asks for thousands of profiles at once
         url = _owner_url(settings, deployment)
         owner = await stack.enter_async_context(await floor.connect(url, settings.db_schema))
         await floor.create(owner)

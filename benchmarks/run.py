@@ -16,7 +16,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from benchmarks import peers, scenarios, startup, table
+from benchmarks import peers, profiles, scenarios, startup, table, windows
 from benchmarks.data import Corpus
 from benchmarks.ours import World, world
 from benchmarks.page import page
@@ -50,6 +50,9 @@ async def stored(settings: Settings, items: int, scope: int, more: int | None) -
         lines += told(await scenarios.large_scope(main, hall))
         lines += told(await scenarios.clients(main, corpus))
         lines += told(await scenarios.writes(main, corpus))
+        lines += told(await profiles.measured(main, corpus))
+        assert settings.data_dir is not None
+        lines += told(await windows.measured(main, settings.data_dir))
         if more is not None:
             many = Corpus("user", more // PER_USER, PER_USER)
             async with world(_schema(settings, "bench_large")) as large:

@@ -7,6 +7,8 @@ cluster and behind Sentinel: each gives a fixture ``ground``.
 from __future__ import annotations
 
 import asyncio
+import json
+import random
 import sys
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
@@ -15,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pytest
+from redis.exceptions import RedisError
 
 from mnemic.deployment import Deployment
 from mnemic.errors import EmbeddingError, InvalidInput, NotFound, PermissionDenied
@@ -26,6 +29,8 @@ from mnemic.session.window_keys import WindowKey
 from mnemic.session.window_store import WindowStore, open_store
 from mnemic.settings import Settings
 
+PATIENCE = 3.0
+"""Seconds for a batch: on a machine full of other tests nothing here may fail for being slow."""
 SEVERAL = """
 import asyncio, sys
 from mnemic.deployment import Deployment
@@ -39,7 +44,7 @@ async def main(url, writer, *settings):
     names = ("database_url", "migration_url", "key_file", "db_schema")
     deployment = await Deployment.start(Settings.read(**dict(zip(names, settings))))
     log = MessageLog(deployment.database, deployment.keys)
-    window = Window(deployment.database, deployment.keys, open_store(url), log)
+    window = Window(deployment.database, deployment.keys, open_store(url, timeout=3.0), log)
     actor = Actor("kim", session="s1")
     for number in range(25):
         (seq,) = await window.append(actor, [Turn("user", f"{writer} says {number}")])
@@ -60,6 +65,9 @@ class Ground(Protocol):
     url: str
     bare: Any
 
+    async def keys(self) -> list[bytes]:
+        """Return the names of all keys."""
+
     async def flush(self) -> None:
         """Remove every key, as an operator would."""
 
@@ -68,6 +76,9 @@ class Ground(Protocol):
 
     async def restore(self) -> None:
         """Have it back, whichever way it comes back here."""
+
+    async def close(self) -> None:
+        """Close the clients of a test."""
 
 
 Open = Callable[..., Awaitable[Window]]
@@ -81,8 +92,7 @@ def said(count: int, text: str = "turn", start: int = 1) -> list[Turn]:
 
 
 async def keys_of(ground: Ground) -> list[bytes]:
-    found = await ground.bare.keys("*")
-    return sorted(found)
+    return sorted(await ground.keys())
 
 
 async def name_of(deployment: Deployment, actor: Actor) -> tuple[WindowKey, bytes]:
@@ -114,7 +124,7 @@ async def client_of(settings: Settings, url: str, **more: Any) -> AsyncIterator[
     revive = more.pop("revive", None)
     deployment = await Deployment.start(settings)
     log = MessageLog(deployment.database, deployment.keys)
-    store = open_store(url, bounds, timeout=1.0, revive=revive)
+    store = open_store(url, bounds, timeout=PATIENCE, revive=revive)
     window = Window(deployment.database, deployment.keys, store, log, **more)
     try:
         yield window
@@ -216,7 +226,7 @@ async def test_a_session_is_continued_from_a_second_client(opened: Open, actor: 
     assert desk.counts.rebuilt + phone.counts.rebuilt == 1
 
 
-async def test_sessions_and_users_do_not_see_each_other(window: Window) -> None:
+async def test_pf_062_sessions_and_users_do_not_see_each_other(window: Window) -> None:
     for user, session in (("kim", "s1"), ("kim", "s2"), ("lee", "s1")):
         await window.append(Actor(user, session=session), [Turn("user", f"{user} in {session}")])
     for _ in range(2):
@@ -274,6 +284,8 @@ async def test_a_gap_and_a_damaged_value_are_noticed_and_mended(
     await ground.bare.lset(name, 0, whole[:-1] + bytes([whole[-1] ^ 1]))
     assert len(await window.read(actor)) == 12
     assert window.counts.broken == 2
+    assert await keys_of(ground) == []
+    await window.read(actor)
     before = window.counts.hits
     assert len(await window.read(actor)) == 12
     assert window.counts.hits == before + 1
@@ -479,9 +491,9 @@ async def test_several_processes_write_and_read_one_session(
         )
         for n in range(3)
     ]
-    for process in processes:
-        _, told = await process.communicate()
-        assert process.returncode == 0, told.decode()
+    told = await asyncio.gather(*(process.communicate() for process in processes))
+    for process, (_, complaint) in zip(processes, told, strict=True):
+        assert process.returncode == 0, complaint.decode()
     everything = await logged(window, actor)
     assert [turn.seq for turn in everything] == list(range(1, 77))
     assert await window.read(actor, 76) == everything
@@ -612,7 +624,7 @@ async def test_pf_109_a_killed_redis_costs_no_message_and_little_time_and_is_fou
                 await client.append(actor, said(1, start=n))
             assert len(await client.read(actor, 100)) == n
             slowest = max(slowest, time.perf_counter() - started)
-    assert slowest < 4  # two calls of at most twice the timeout of a second
+    assert slowest < 2 * PATIENCE + 1
     await ground.restore()
 
     async def back() -> bool:
@@ -628,6 +640,79 @@ async def test_pf_109_a_killed_redis_costs_no_message_and_little_time_and_is_fou
         return window.counts.hits > before[0] and other.counts.hits > before[1]
 
     await until(hit, 60)
+
+
+async def test_a_redis_that_comes_back_with_an_older_state_is_not_believed(
+    window: Window, opened: Open, ground: Ground, actor: Actor, deployment: Deployment
+) -> None:
+    idle = await opened()
+    await window.append(actor, said(5))
+    await window.read(actor)
+    _, name = await name_of(deployment, actor)
+    older = await ground.bare.lrange(name, 0, -1)
+    await window.append(actor, said(2, start=6))
+    for client in (window, idle):
+        assert len(await client.read(actor)) == 7
+    await ground.kill()
+    await ground.restore()
+    await ground.close()
+
+    async def written() -> bool:
+        try:
+            await ground.bare.delete(name)
+            return bool(await ground.bare.rpush(name, *older) == len(older))
+        except (RedisError, OSError):
+            return False
+
+    await until(written)
+    for client in (idle, window):
+        assert [turn.content for turn in await client.read(actor)] == [
+            f"turn {n}" for n in range(1, 8)
+        ]
+
+
+async def test_cancelled_writers_leave_no_window_that_lacks_a_turn(
+    window: Window, opened: Open, actor: Actor
+) -> None:
+    other, rng = await opened(), random.Random(5)
+    await window.append(actor, said(1))
+    for client in (window, other):
+        await client.read(actor)
+    for n in range(40):
+        writing = asyncio.ensure_future(window.append(actor, said(1, start=n)))
+        await asyncio.sleep(rng.uniform(0, 0.006))
+        writing.cancel()
+        await asyncio.gather(writing, return_exceptions=True)
+        if n % 4 == 0:
+            assert await window.read(actor, 100) == await logged(window, actor)
+
+    async def same() -> bool:
+        return await other.read(actor, 100) == await logged(window, actor)
+
+    await until(same, 10)
+
+
+async def test_pf_115_what_looks_like_a_serialised_object_comes_back_as_plain_data(
+    window: Window, actor: Actor
+) -> None:
+    envelope = {
+        "lc": 2,
+        "type": "constructor",
+        "id": ["os", "system"],
+        "kwargs": {"command": "true"},
+    }
+    turns = [
+        Turn("user", json.dumps(envelope)),
+        Turn("assistant", "", tool_calls=(ToolCall("c1", "restore", envelope),)),
+    ]
+    await window.append(actor, said(1))
+    await window.read(actor)
+    await window.append(actor, turns)
+    _, text, call = await window.read(actor)
+    assert window.counts.hits == 1
+    assert text.content == json.dumps(envelope)
+    assert type(call.tool_calls[0].arguments) is dict
+    assert call.tool_calls[0].arguments == envelope
 
 
 async def test_outside_a_conversation_nothing_is_scanned(ground: Ground, window: Window) -> None:

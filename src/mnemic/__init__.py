@@ -41,11 +41,13 @@ from mnemic.model import (
 if TYPE_CHECKING:
     from mnemic.longterm.draft import Draft
     from mnemic.service import MemoryService
+    from mnemic.session.agent_memory import AgentMemory, SyncAgentMemory
     from mnemic.settings import Settings
     from mnemic.sync import SyncMemoryService
 
 __all__ = [
     "Actor",
+    "AgentMemory",
     "Candidate",
     "ChatError",
     "ConfigurationError",
@@ -67,6 +69,7 @@ __all__ = [
     "Settings",
     "StorageError",
     "StorageUnavailable",
+    "SyncAgentMemory",
     "SyncMemoryService",
     "ToolCall",
     "Turn",
@@ -76,9 +79,11 @@ __all__ = [
 
 # the driver and the settings take most of the time of an import: they load at first use
 _LAZY = {
+    "AgentMemory": "mnemic.session.agent_memory",
     "Draft": "mnemic.longterm.draft",
     "MemoryService": "mnemic.service",
     "Settings": "mnemic.settings",
+    "SyncAgentMemory": "mnemic.session.agent_memory",
     "SyncMemoryService": "mnemic.sync",
 }
 

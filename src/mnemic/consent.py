@@ -7,11 +7,11 @@ only added. A refusal holds in every mode. It stops reading and storing, and era
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Literal
+from typing import Literal, Protocol
 from uuid import UUID
 
 from mnemic.audit import Audit
@@ -29,6 +29,16 @@ PURPOSES = ("remember", "insight")
 State = Literal["granted", "refused", "unasked"]
 Word = Literal["granted", "refused"]
 _ACTIONS: Mapping[Word, str] = {"granted": "grant_consent", "refused": "refuse_consent"}
+
+
+class Windows(Protocol):
+    """What is kept of a user's conversations outside the database."""
+
+    async def names(self, actor: Actor) -> list[bytes]:
+        """Return what is kept of the user, to be asked while the keys are still there."""
+
+    async def remove(self, names: Sequence[bytes]) -> None:
+        """Remove it; what cannot be reached now is removed before anybody reads it again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +64,11 @@ class Consents:
     """Records and shows what users agreed to: ``remember`` (everything that memory does) and ``insight``
     (findings across users). The same word twice is one record."""
 
-    def __init__(self, database: Database, audit: Audit) -> None:
+    def __init__(self, database: Database, audit: Audit, windows: Windows | None = None) -> None:
+        """``windows`` are emptied when a user refuses."""
         self._database = database
         self._audit = audit
+        self._windows = windows
 
     async def grant(self, actor: Actor, purpose: str = "remember") -> ConsentState:
         """Record that the user agrees. Raises InvalidInput (``unknown_purpose``), PermissionDenied
@@ -77,8 +89,13 @@ class Consents:
         Raises InvalidInput (``unknown_purpose``).
         """
         _checked(actor, purpose)
+        ends = self._windows if purpose == "remember" else None
+        names = await ends.names(actor) if ends is not None else []
         async with alone(self._database, actor) as tx:
-            return await self._say(tx, actor, purpose, "refused")
+            state = await self._say(tx, actor, purpose, "refused")
+        if ends is not None:
+            await ends.remove(names)
+        return state
 
     async def show(self, actor: Actor) -> ConsentState:
         """Return what the user agreed to, and when."""

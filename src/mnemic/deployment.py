@@ -21,7 +21,8 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import DictRow
 
 from mnemic.errors import ConfigurationError, MnemicError
-from mnemic.keyfile import KeyFile, default_key_file
+from mnemic.keychoice import provider_of
+from mnemic.keyfile import KeyFile
 from mnemic.keys import KeyProvider, KeyRing, check, deployment_id, establish
 from mnemic.settings import Settings
 from mnemic.storage.embedded import Joined, default_data_dir, join
@@ -37,21 +38,24 @@ _OWNERS_POOL = 3
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """Connection strings of the two logins; ``joined`` when the server is the embedded one."""
+    """Connection strings of the two logins; ``joined``, and where, when the server is the embedded one."""
 
     service: str = field(repr=False)
     owner: str | None = field(repr=False)
     joined: Joined | None = None
+    data_dir: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Deployment:
-    """An open database with its key ring. ``key_file`` is where the key lies, when it lies in a file."""
+    """An open database with its key ring. ``key_file`` is where the key lies, when it lies in a file,
+    ``data_dir`` where the embedded server has its data."""
 
     database: Database
     keys: KeyRing
     key_file: Path | None
     joined: Joined | None
+    data_dir: Path | None = None
 
     @classmethod
     async def start(cls, settings: Settings, provider: KeyProvider | None = None) -> Self:
@@ -83,12 +87,12 @@ class Deployment:
         )
         await database.__aenter__()
         try:
-            provider, kek_id = await _verified(settings, database, provider)
+            provider = await _verified(settings, database, provider)
         except BaseException:
             await database.close()
             raise
         key_file = provider.path if isinstance(provider, KeyFile) else None
-        return cls(database, KeyRing(provider, kek_id), key_file, addresses.joined)
+        return cls(database, KeyRing(provider), key_file, addresses.joined, addresses.data_dir)
 
     async def server_version(self) -> str:
         """Return the versions of PostgreSQL and pgvector."""
@@ -129,9 +133,9 @@ async def as_owner(settings: Settings) -> AsyncIterator[tuple[Deployment, Addres
             async with database.system() as tx:
                 row = await tx.one(_KEYS["deployment"])
             assert row is not None
-            kek_id = await check(str(row["id"]), row["kek_id"], row["kek_check"], provider)
+            await check(str(row["id"]), row["kek_id"], row["kek_check"], provider)
             key_file = provider.path if isinstance(provider, KeyFile) else None
-            yield Deployment(database, KeyRing(provider, kek_id), key_file, None), addresses
+            yield Deployment(database, KeyRing(provider), key_file, None), addresses
     finally:
         if addresses.joined is not None:
             await asyncio.to_thread(addresses.joined.leave)
@@ -157,7 +161,7 @@ async def locate(settings: Settings) -> Addresses:
             " would hold its key: name a place outside in MNEMIC_KEY_FILE.",
         )
     joined = await _join(data_dir)
-    return Addresses(joined.url("service"), joined.url("owner"), joined)
+    return Addresses(joined.url("service"), joined.url("owner"), joined, data_dir)
 
 
 async def _join(data_dir: Path) -> Joined:
@@ -181,7 +185,7 @@ async def initialise(
     conn = await connect_owner(addresses.owner)
     async with conn:
         deployment = await deployment_id(conn, settings.db_schema)
-        provider = provider or KeyFile(settings.key_file or default_key_file(deployment))
+        provider = provider or provider_of(settings, deployment)
         await establish(conn, settings.db_schema, provider)
     return provider
 
@@ -200,16 +204,17 @@ def _login_of(conninfo: str) -> str:
 
 async def _verified(
     settings: Settings, database: Database, provider: KeyProvider | None
-) -> tuple[KeyProvider, str]:
-    """Check login, schema and key as the service, and return the provider with its key's id."""
+) -> KeyProvider:
+    """Check login, schema and key as the service, and return the provider that holds the key."""
     async with database.system() as tx:
         _require_service(await tx.one(_SQL["service_login"], {"schema": settings.db_schema}))
         applied = {row["number"]: row["sha256"] for row in await tx.all(_SQL["applied"])}
         row = await tx.one(_KEYS["deployment"])
     if pending(applied) or row is None or row["kek_id"] is None:
         raise _not_initialised()
-    provider = provider or KeyFile(settings.key_file or default_key_file(row["id"]))
-    return provider, await check(str(row["id"]), row["kek_id"], row["kek_check"], provider)
+    provider = provider or provider_of(settings, row["id"])
+    await check(str(row["id"]), row["kek_id"], row["kek_check"], provider)
+    return provider
 
 
 def _require_service(login: DictRow | None) -> None:

@@ -1,8 +1,9 @@
 """Where does the key of keys lie when there is no vault? In one file outside the data directory.
 
 Mode 0600, made on first use, and replaced as a whole by a rotation, which adds a key, and by the end of a key
-epoch, which takes the earlier ones out. It is read again at every use: running services learn a new key from
-it. A file that others can read is refused: whoever read it could open every data key in a stolen database.
+epoch, which takes the earlier ones out. At every use it is read again if it changed: so running services
+learn of a new key. A file that others can read is refused: whoever read it could open every data key in a
+stolen database.
 """
 
 from __future__ import annotations
@@ -62,8 +63,11 @@ class _Content:
         fresh = replace(self, current=name, keys={**self.keys, name: new_secret()})
         return fresh.claimed(name, deployment)
 
-    def without(self, kek_id: str) -> _Content:
-        """Return the same without a key."""
+    def released(self, kek_id: str, deployment: UUID | None) -> _Content:
+        """Return the same without a key, or with it while other deployments use it."""
+        others = tuple(user for user in self.claims.get(kek_id, ()) if user != str(deployment))
+        if others:
+            return replace(self, claims={**self.claims, kek_id: others})
         return replace(
             self,
             keys={name: key for name, key in self.keys.items() if name != kek_id},
@@ -90,6 +94,7 @@ class KeyFile:
     def __init__(self, path: Path, deployment: UUID | None = None) -> None:
         self.path = path
         self._deployment = deployment
+        self._seen: tuple[tuple[int, ...], _Content] | None = None
 
     def __repr__(self) -> str:
         return f"KeyFile({str(self.path)!r})"
@@ -128,7 +133,7 @@ class KeyFile:
         """Take a key out of the file; one that is gone already is no error.
 
         Raises Conflict: ``kek_in_use`` for the current key, ``kek_shared`` for one that another deployment
-        uses too.
+        uses too. The last of them to destroy it does.
         """
 
         def without(old: _Content) -> _Content:
@@ -136,15 +141,14 @@ class KeyFile:
                 return old
             if kek_id == old.current:
                 raise Conflict("kek_in_use", "The current key is in use: rotate the keys first.")
-            if set(old.claims.get(kek_id, ())) - {str(self._deployment)}:
-                raise Conflict(
-                    "kek_shared",
-                    f"Another deployment uses the key {kek_id} in {self.path} too: rotate the keys"
-                    " there first, and give each deployment a key file of its own.",
-                )
-            return old.without(kek_id)
+            return old.released(kek_id, self._deployment)
 
-        await self._change(without)
+        if kek_id in (await self._change(without)).keys:
+            raise Conflict(
+                "kek_shared",
+                f"Another deployment uses the key {kek_id} in {self.path} too: run `mnemic keys"
+                " close-epoch` there, then here again; and give each a key file of its own.",
+            )
 
     async def wrap(self, kek_id: str, secret: bytes, context: bytes) -> bytes:
         """Return ``secret`` encrypted under the key ``kek_id``."""
@@ -216,7 +220,9 @@ class KeyFile:
     def _read(self) -> _Content:
         try:
             status = self.path.stat()
-            data = self.path.read_bytes()
+            mark = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
+            known = self._seen if self._seen is not None and self._seen[0] == mark else None
+            data = b"" if known else self.path.read_bytes()
         except FileNotFoundError:
             raise KeyUnavailable(
                 "key_file_missing",
@@ -234,7 +240,9 @@ class KeyFile:
                 f"Others can read the key file {self.path}: run chmod 600 on it, and rotate the key"
                 " if they may have.",
             )
-        return self._parse(data)
+        found = known[1] if known else self._parse(data)
+        self._seen = (mark, found)
+        return found
 
     def _parse(self, content: bytes) -> _Content:
         try:

@@ -183,9 +183,11 @@ class KeyRing:
         return await self.unwrapped(scope_key, row)
 
     async def _current_kek(self, tx: Transaction) -> str:
-        """Return the KEK to wrap with. Until the transaction ends a rotation waits before it names another."""
+        """Return the KEK to wrap with; a rotation waits for this transaction before it names another."""
         await tx.one(_SQL["hold_kek"])
-        row = await tx.one(_SQL["deployment"])  # apart: its snapshot is taken once nobody changes it
+        row = await tx.one(
+            _SQL["deployment"]
+        )  # apart: its snapshot is taken once nobody changes it
         assert row is not None, "the deployment has no row"
         return str(row["kek_id"])
 
@@ -261,6 +263,16 @@ def context_of(scope_key: str, key_id: UUID) -> bytes:
 def check_context(deployment: object) -> bytes:
     """Return what the wrapped proof of a deployment (``kek_check``) is bound to."""
     return f"deployment|{deployment}".encode()
+
+
+async def deployment_secret(tx: Transaction, provider: KeyProvider) -> bytes:
+    """Return the deployment's own secret, from which keys for no user in particular are derived.
+
+    It stays the same when the KEK is replaced. Raises KeyUnavailable when the provider does not hold the KEK.
+    """
+    row = await tx.one(_SQL["deployment"])
+    assert row is not None, "the deployment has no row"
+    return await provider.unwrap(row["kek_id"], row["kek_check"], check_context(row["id"]))
 
 
 async def deployment_id(conn: AsyncConnection[tuple[object, ...]], schema: str) -> UUID:

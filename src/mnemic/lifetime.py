@@ -19,7 +19,7 @@ from mnemic.profile.store import Profiles
 from mnemic.projects import Projects
 from mnemic.resources.shelf import Resources
 from mnemic.retrieval.rerank import Reranker
-from mnemic.session.messages import MessageLog
+from mnemic.session.sessions import Sessions
 from mnemic.settings import Settings
 from mnemic.tasks.store import Tasks
 
@@ -115,8 +115,8 @@ class Lifetime:
         return self._running
 
     @property
-    def sessions(self) -> MessageLog:
-        """The message log: what was said, in order."""
+    def sessions(self) -> Sessions:
+        """What was said, what of it goes into a prompt, and how a session ends."""
         return self._parts.sessions
 
     @property

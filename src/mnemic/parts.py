@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,16 +16,23 @@ from mnemic.embedding.own import Choice
 from mnemic.embedding.protocol import Embedder
 from mnemic.embedding.registry import register
 from mnemic.embedding.settings import Embeddings
+from mnemic.errors import EmbeddingError
 from mnemic.hosts import require_hosts
-from mnemic.keys import KeyProvider
+from mnemic.keys import KeyProvider, deployment_secret
 from mnemic.longterm.changes import Changes
+from mnemic.longterm.closing import Closing
 from mnemic.longterm.gate import Limits
 from mnemic.longterm.items import Items
 from mnemic.longterm.judge import slots
 from mnemic.longterm.passes import Passes
-from mnemic.longterm.sensitive import DEFAULT_CATEGORIES
+from mnemic.longterm.sensitive import DEFAULT_CATEGORIES, find_sensitive
 from mnemic.longterm.write import Writer
+from mnemic.model import Actor, Vector
+from mnemic.privacy.contact import ContactIndex
 from mnemic.privacy.erase import Erase
+from mnemic.profile.prose import Prose
+from mnemic.profile.refresh import Refresh
+from mnemic.profile.store import Profiles
 from mnemic.projects import Projects
 from mnemic.resources.chunk_texts import chunk_texts
 from mnemic.resources.shelf import Resources
@@ -33,6 +40,12 @@ from mnemic.retrieval.rerank import Reranker
 from mnemic.retrieval.search import Search
 from mnemic.retrieval.usage import UsageMarks
 from mnemic.session.messages import MessageLog
+from mnemic.session.sessions import Sessions
+from mnemic.session.state import SessionState
+from mnemic.session.summaries import Summaries
+from mnemic.session.turn_vectors import TurnVectors
+from mnemic.session.window import Encode, Window
+from mnemic.session.window_opening import Windows, open_windows
 from mnemic.settings import Settings
 from mnemic.tasks.store import Tasks
 
@@ -52,9 +65,12 @@ class Parts:
     passes: Passes
     search: Search
     usage: UsageMarks
-    sessions: MessageLog
+    log: MessageLog
+    windows: Windows
+    sessions: Sessions
     tasks: Tasks
     projects: Projects
+    profiles: Profiles
     consent: Consents
     audit: Audit
     erase: Erase
@@ -67,8 +83,10 @@ class Parts:
     async def close(self) -> None:
         """Write what is still buffered, close connections and endpoints, leave the embedded server."""
         try:
+            await self.profiles.consumer.close()
             await self.usage.close()
         finally:
+            await self.windows.close()
             await self.deployment.close()
             await _close(self.endpoints)
 
@@ -87,23 +105,41 @@ async def assemble(
     try:
         chat = chat_model or _configured_chat(settings, own.append)
         embedder = embedder or _configured_embedder(settings, own.append)
-        return await _compose(deployment, settings, embedder, chat, own, reranker)
+        windows = await open_windows(settings, deployment.data_dir)
+        try:
+            ground = await _lay(deployment, settings, embedder, chat, windows)
+            parts = await _compose(ground, own, reranker)
+        except BaseException:
+            await windows.close()
+            raise
+        parts.profiles.consumer.start()
+        return parts
     except BaseException:
         await deployment.close()
         await _close(own)
         raise
 
 
-async def _compose(
+@dataclass(frozen=True, slots=True)
+class _Ground:
+    """What everything else is made on."""
+
+    settings: Settings
+    deployment: Deployment
+    chat: ChatModel | None
+    audit: Audit
+    models: Models
+    windows: Windows
+
+
+async def _lay(
     deployment: Deployment,
     settings: Settings,
     embedder: Embedder,
     chat: ChatModel | None,
-    own: list[Any],
-    reranker: Reranker | None,
-) -> Parts:
+    windows: Windows,
+) -> _Ground:
     database, keys = deployment.database, deployment.keys
-    one_trip = settings.search_function == "on"
     audit = await Audit.open(database, keys.provider)
     database.recorder = audit.record_all
     model = await register(database, embedder)
@@ -111,29 +147,90 @@ async def _compose(
     models = Models(
         database, keys, model, lambda choice: connect(choice, settings), ask_first=remote
     )
-    writer = Writer(database, keys, models, _limits(settings), chat)
-    usage = UsageMarks(database)
-    items = Items(writer)
+    return _Ground(settings, deployment, chat, audit, models, windows)
+
+
+async def _compose(ground: _Ground, own: list[Any], reranker: Reranker | None) -> Parts:
+    deployment, models, audit = ground.deployment, ground.models, ground.audit
+    database, keys, chat = deployment.database, deployment.keys, ground.chat
+    one_trip = ground.settings.search_function == "on"
+    writer = Writer(database, keys, models, _limits(ground.settings), chat)
+    usage, items = UsageMarks(database), Items(writer)
+    profiles = await _profiles(deployment, chat)
+    passes = Passes(writer, ground.settings.max_extractions, chat)
+    resources = Resources(database, keys, models)
+    log, window = _log(ground)
+    closing = Closing(writer, passes, index=resources.index, drop_window=window.drop)
     return Parts(
         deployment=deployment,
         writer=writer,
         items=items,
         changes=Changes(writer, items),
-        passes=Passes(writer, settings.max_extractions, chat),
-        search=Search(database, keys, models, usage, slots, reranker, one_trip=one_trip),
+        passes=passes,
+        search=Search(
+            database, keys, models, usage, slots, reranker, one_trip=one_trip, profiles=profiles
+        ),
         usage=usage,
-        sessions=MessageLog(database, keys),
+        log=log,
+        windows=ground.windows,
+        sessions=_sessions(ground, log, window, closing),
         tasks=Tasks(database, keys),
         projects=Projects(database, keys),
-        consent=Consents(database, audit),
+        profiles=profiles,
+        consent=Consents(database, audit, window),
         audit=audit,
-        erase=Erase(database, keys, audit, models.forget),
-        resources=Resources(database, keys, models),
+        erase=Erase(database, keys, audit, models.forget, window),
+        resources=resources,
         models=models,
         embeddings=Embeddings(database, keys, models, chunk_texts),
         endpoints=(models, *own),
         loop=asyncio.get_running_loop(),
     )
+
+
+def _log(ground: _Ground) -> tuple[MessageLog, Window]:
+    database, keys = ground.deployment.database, ground.deployment.keys
+    log = MessageLog(database, keys)
+    # an encoder far away would make every turn wait
+    encode = None if ground.settings.embedding_base_url else _encoder(ground.models)
+    return log, Window(database, keys, ground.windows.store, log, encode=encode)
+
+
+def _sessions(ground: _Ground, log: MessageLog, window: Window, closing: Closing) -> Sessions:
+    database, keys = ground.deployment.database, ground.deployment.keys
+    return Sessions(
+        database,
+        log,
+        SessionState(database, keys, ttl=ground.settings.state_ttl),
+        Summaries(database, keys, ground.chat),
+        hot=window,
+        vectors=TurnVectors(ground.models),
+        close=closing.run,
+    )
+
+
+def _encoder(models: Models) -> Encode:
+    """Return what gives new turns their vectors, with the model of whoever spoke."""
+
+    async def encode(actor: Actor, texts: Sequence[str]) -> Sequence[Vector | None]:
+        made = await (await models.for_actor(actor)).vectors(list(texts))
+        return [None if isinstance(vector, EmbeddingError) else vector for vector in made]
+
+    return encode
+
+
+async def _profiles(deployment: Deployment, chat: ChatModel | None) -> Profiles:
+    async with deployment.database.system() as tx:
+        contacts = ContactIndex(await deployment_secret(tx, deployment.keys.provider))
+
+    def sensitive(text: str) -> set[str]:
+        return {finding.category for finding in find_sensitive(text)}
+
+    refresh = Refresh(
+        deployment.database, deployment.keys, lambda _, kind, text: contacts.of(kind, text)
+    )
+    prose = Prose(refresh, chat, sensitive) if chat is not None else None
+    return Profiles(refresh, sensitive=sensitive, prose=prose)
 
 
 def _limits(settings: Settings) -> Limits:

@@ -54,7 +54,20 @@ class Settings(BaseSettings):
     data_dir: Path | None = None
     database_url: SecretStr | None = None
     migration_url: SecretStr | None = None
+    key_provider: Literal["file", "environment", "vault"] = "file"
     key_file: Path | None = None
+    kek: SecretStr | None = None
+    kek_others: SecretStr | None = None
+    key_epoch_days: int = Field(30, ge=0, le=3650)
+    vault_addr: str | None = None
+    vault_token: SecretStr | None = None
+    vault_token_file: Path | None = None
+    vault_namespace: str | None = None
+    vault_mount: str = Field("transit", pattern=r"^[A-Za-z0-9_][A-Za-z0-9_./-]{0,199}$")
+    vault_key: str | None = Field(None, pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]{0,99}$")
+    vault_ca_file: Path | None = None
+    vault_timeout: float = Field(5.0, gt=0, le=60)
+
     db_schema: str = Field("mnemic", alias="MNEMIC_SCHEMA", pattern=r"^[a-z_][a-z0-9_]{0,62}$")
     pool_size: int = Field(8, ge=1, le=200)
     pool_timeout: float = Field(10.0, gt=0, le=300)
@@ -88,6 +101,7 @@ class Settings(BaseSettings):
     redis_connections: int = Field(4, ge=1, le=100)
     redis_timeout: float = Field(0.25, ge=0.01, le=10)
     window_ttl: float = Field(1800.0, ge=1, le=604_800)
+    state_ttl: float = Field(1800.0, ge=1, le=2_592_000)
     window_turns: int = Field(200, ge=20, le=2_000)
     window_bytes: int = Field(262_144, ge=16_384, le=16_777_216)
 
@@ -101,7 +115,9 @@ class Settings(BaseSettings):
     request_timeout: float = Field(30.0, ge=1, le=600)
     shutdown_timeout: float = Field(30.0, ge=1, le=600)
 
-    @field_validator("data_dir", "key_file", "jwt_public_key_file")
+    @field_validator(
+        "data_dir", "key_file", "jwt_public_key_file", "vault_token_file", "vault_ca_file"
+    )
     @classmethod
     def _of_home(cls, value: Path | None) -> Path | None:
         try:
@@ -147,6 +163,17 @@ class Settings(BaseSettings):
             self.jwt_audience and self.jwt_issuer
         ):
             raise ValueError("MNEMIC_JWT_AUDIENCE and MNEMIC_JWT_ISSUER must be set with JWT keys")
+        return self
+
+    @model_validator(mode="after")
+    def _keys_kept(self) -> Self:
+        if self.key_provider == "environment" and self.kek is None:
+            raise ValueError("MNEMIC_KEK must be set with MNEMIC_KEY_PROVIDER=environment")
+        if self.key_provider == "vault":
+            if not self.vault_addr:
+                raise ValueError("MNEMIC_VAULT_ADDR must be set with MNEMIC_KEY_PROVIDER=vault")
+            if (self.vault_token is None) == (self.vault_token_file is None):
+                raise ValueError("set MNEMIC_VAULT_TOKEN or MNEMIC_VAULT_TOKEN_FILE, one of them")
         return self
 
     @model_validator(mode="after")

@@ -17,7 +17,9 @@ from typing import Any, Self
 from mnemic.errors import InvalidInput
 from mnemic.service import MemoryService
 
-PARTS = frozenset({"audit", "consent", "embeddings", "projects", "resources", "sessions", "tasks"})
+PARTS = frozenset(
+    {"audit", "consent", "embeddings", "profiles", "projects", "resources", "sessions", "tasks"}
+)
 """What hangs on the service by name; each is blocking here too."""
 
 

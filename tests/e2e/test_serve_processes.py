@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import http.client
 import json
-import os
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from e2e.serving import Place, Served, key_of, place_at, wait_for
+from e2e.serving import Place, key_of, place_at, wait_for
 from mnemic import Actor, SyncMemoryService
 from redis_server import valkey
 
@@ -22,50 +19,6 @@ from redis_server import valkey
 def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     with place_at(tmp_path_factory.mktemp("processes")) as made:
         yield made
-
-
-class Load:
-    """Clients that add memories as fast as they are answered, and note what was acknowledged."""
-
-    def __init__(self, served: Served, clients: int, prefix: str) -> None:
-        self.acknowledged: list[str] = []
-        self.broken = 0
-        self.refused: set[int] = set()
-        self._served, self._prefix = served, prefix
-        self._stop = threading.Event()
-        self._threads = [threading.Thread(target=self._work, args=(n,)) for n in range(clients)]
-
-    def __enter__(self) -> Load:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self._stop.set()
-        for thread in self._threads:
-            thread.join(60)
-
-    def _work(self, client: int) -> None:
-        connection = self._served.connection()
-        number = 0
-        while not self._stop.is_set():
-            number += 1
-            text = (
-                f"{self._prefix} box {client * 10_000 + number} holds {number * 7 + client} screws"
-            )
-            try:
-                reply = self._served.add(text, on=connection)
-            except (OSError, http.client.HTTPException):
-                self.broken += 1
-                connection.close()
-                time.sleep(0.02)
-                connection = self._served.connection()
-                continue
-            if reply.status == 201 and reply.json["verdict"] in ("stored", "superseded"):
-                self.acknowledged.append(reply.json["id"])
-            elif reply.status != 201:
-                self.refused.add(reply.status)
-        connection.close()
 
 
 def stored(place: Place, user: str) -> set[str]:
@@ -85,42 +38,6 @@ def stored(place: Place, user: str) -> set[str]:
 
 
 UNLIMITED = {"MNEMIC_RATE_LIMIT": "off", "MNEMIC_CONSENT": "implied"}
-
-
-def test_sigterm_under_load_loses_no_acknowledged_write(place: Place) -> None:
-    key = key_of(place, "--user", "term")
-    with place.served("--workers", "2", **UNLIMITED) as served:
-        served.key = key
-        with Load(served, 12, "Shelf") as load:
-            wait_for(lambda: len(load.acknowledged) > 60)
-            started = time.monotonic()
-            assert served.stop() == 0
-            assert time.monotonic() - started < 20
-    assert load.refused <= {503}
-    assert len(load.acknowledged) > 60
-    assert set(load.acknowledged) - stored(place, "term") == set()
-
-
-def test_sigkill_of_one_of_two_workers_leaves_the_other_serving(place: Place) -> None:
-    key = key_of(place, "--user", "kill")
-    with place.served("--workers", "2", **UNLIMITED) as served:
-        served.key = key
-        wait_for(lambda: len(served.workers) == 2)
-        with Load(served, 8, "Drawer") as load:
-            wait_for(lambda: len(load.acknowledged) > 40)
-            before = served.workers
-            os.kill(before[0], signal.SIGKILL)
-            killed_at = time.monotonic()
-            assert served.add("The other worker answers at once").status == 201
-            assert time.monotonic() - killed_at < 5
-            wait_for(lambda: len(served.workers) == 2 and before[0] not in served.workers)
-            count = len(load.acknowledged)
-            wait_for(lambda: len(load.acknowledged) > count + 40)
-        assert before[1] in served.workers
-        assert served.stop() == 0
-    assert load.refused == set()
-    assert load.broken <= 8 + 2  # those whose connection the dead one held
-    assert set(load.acknowledged) - stored(place, "kill") == set()
 
 
 def test_workers_do_not_outlive_their_supervisor(place: Place) -> None:

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from conftest import Server
     from mnemic.service import MemoryService
 
-PERSONAL_COLUMNS = ("scope_key", "user_id", "owner_id", "author_id", "created_by")
+PERSONAL_COLUMNS = ("scope_key", "user_id", "owner_id", "author_id", "created_by", "thread_id")
 """Names of columns by which a row is somebody's."""
 
 
@@ -77,6 +77,8 @@ async def everything(services: Services, owner: Any) -> None:
 
 
 _OTHERS = (
+    "insert into store_item (scope_key, entry_mac, id, owner_id, prefixes_mac, entry_enc, value_enc)"
+    " values ('user:kim', %(a)s, %(id)s, 'kim', array[%(a)s, %(b)s]::bytea[], %(a)s, %(b)s)",
     "insert into api_key (scope_key, prefix, secret_mac, kind, user_id, scopes)"
     " values ('user:kim', 'kimkey0000', %(a)s, 'user', 'kim', '{read}') on conflict do nothing",
     "insert into idempotency_key (scope_key, key_mac, request_mac, state, token, expires_at)"
@@ -87,6 +89,17 @@ _OTHERS = (
     " insert into task_events (scope_key, event_id, task_id, seq, version, event_type, payload_enc, at)"
     " select scope_key, %(event)s, task_id, 1, 1, 'step_start', %(a)s, now() from task",
     "insert into outbox (scope_key, xact) values ('user:kim', '1')",
+    "insert into thread (scope_key, thread_id, session_id, session_scope)"
+    " values ('user:kim', 'kim/t1', 's1', 'session:kim/s1')",
+    "insert into session_state_snapshot (scope_key, thread_id, session_id, checkpoint_id, status,"
+    " snapshot_enc) values ('user:kim', 'kim/t1', 's1', 'c1', 'done', %(a)s)",
+    "insert into checkpoint_archive (scope_key, id, thread_id, checkpoints, n_bytes, archive_enc)"
+    " values ('user:kim', %(id)s, 'kim/t1', '{c0}', 1, %(a)s)",
+    "insert into checkpoints (thread_id, checkpoint_id, checkpoint) values ('kim/t1', 'c1', '{}')",
+    "insert into checkpoint_blobs (thread_id, channel, version, type, blob)"
+    " values ('kim/t1', 'mood', '1', 'msgpack', %(a)s)",
+    "insert into checkpoint_writes (thread_id, checkpoint_id, task_id, idx, channel, type, blob)"
+    " values ('kim/t1', 'c1', 'task', 0, 'mood', 'msgpack', %(a)s)",
     "insert into session_state (scope_key, session_id, name_mac, entry_enc, updated_at, expires_at)"
     " values ('session:kim/s1', 's1', %(a)s, %(b)s, now(), now() + interval '1 hour')",
 )

@@ -25,12 +25,21 @@ PLANTED = {
     " '00000000-0000-0000-0000-000000000000', now() + interval '1 day')",
     "consent_log": "insert into consent_log (scope_key, id, purpose, state, via)"
     " values ('user:kim', gen_random_uuid(), 'insight', 'granted', 'app')",
+    "store_item": "insert into store_item (scope_key, entry_mac, id, owner_id, prefixes_mac, entry_enc,"
+    " value_enc) values ('user:kim', sha256('e'), gen_random_uuid(), 'kim',"
+    " array[sha256('p'), sha256('q')], '', '')",
     "task_state": "insert into task_state (scope_key, task_id, user_id, task_type, current_step, status,"
     " state_data, version, created_at, updated_at) values ('user:kim', gen_random_uuid(), 'kim', 'report',"
     " 'draft', 'running', '{}', 1, now(), now())",
     "task_events": "insert into task_events (scope_key, event_id, task_id, seq, version, event_type,"
     " payload_enc, at) select scope_key, gen_random_uuid(), task_id, 1, 1, 'step_start', '', now()"
     " from task_state limit 1",
+    "thread": "insert into thread (scope_key, thread_id, session_id, session_scope)"
+    " values ('user:kim', 'kim/t1', 's1', 'session:kim/s1')",
+    "session_state_snapshot": "insert into session_state_snapshot (scope_key, thread_id, session_id,"
+    " checkpoint_id, status, snapshot_enc) values ('user:kim', 'kim/t1', 's1', 'c1', 'done', '')",
+    "checkpoint_archive": "insert into checkpoint_archive (scope_key, id, thread_id, checkpoints, n_bytes,"
+    " archive_enc) values ('user:kim', gen_random_uuid(), 'kim/t1', '{}', 1, '')",
     "outbox": "insert into outbox (scope_key, xact) values ('session:kim/s1', '1')",
 }
 

@@ -29,7 +29,7 @@ STRANGER = Actor("lee", session="s1")
 FOR_NEWCOMERS = {
     "keys.add_user", "keys.add_key", "messages.open_session", "resources.add_conversation", "projects.found",
 }  # fmt: skip
-ELSEWHERE = {"audit", "consent", "erase", "profiles", "sessions", "tasks"}
+ELSEWHERE = {"audit", "consent", "episodes", "erase", "profiles", "sessions", "store", "tasks"}
 """Files of statements that are tested where what they are for is."""
 WITHOUT_ROWS = {
     "embedding.hold_model",
@@ -161,7 +161,7 @@ def scoped_statements() -> dict[str, str]:
 
 def parameters(name: str, world: World, of: Actor) -> dict[str, Any]:
     """Return what a statement is given when it is aimed at the rows of ``of``."""
-    of_session = name.startswith("messages.")
+    of_session = name.startswith(("messages.", "window."))
     item = (
         world.pending
         if name in ("items.activate", "items.answer", "items.question")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import psycopg
 import pytest
@@ -214,10 +215,10 @@ async def test_within_a_second_a_key_is_looked_up_once(
     clock, looked = Clock(), 0
 
     class Counting(KeyCheck):
-        async def _looked_up(self, prefix: str, mac: bytes) -> Holder:
+        async def _looked_up(self, prefix: str, mac: bytes, look: Any) -> Holder:
             nonlocal looked
             looked += 1
-            return await super()._looked_up(prefix, mac)
+            return await super()._looked_up(prefix, mac, look)
 
     check = Counting(deployment.database, await deployment_of(deployment.database), clock=clock)
     _, text = await keys.create("user", user="kim")

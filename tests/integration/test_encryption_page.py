@@ -43,7 +43,7 @@ async def test_sealed_and_keyed_columns_are_those_of_their_types_and_names(
     assert set(kinds.values()) == {"sealed", "HMAC", "clear"}
     for (table, column), kind in (await columns(connect, schema)).items():
         said = kinds[table, column]
-        if column.endswith("_enc") or column in ("wrapped", "kek_check"):
+        if column.endswith("_enc") or column in ("wrapped", "kek_check", "blob"):
             assert (said, kind) == ("sealed", "bytea"), column
         elif column.endswith("_mac") or column == "slots" or kind == "tsvector":
             assert said == "HMAC", column
@@ -63,6 +63,14 @@ async def test_free_text_in_clear_columns_is_limited_to_ids_and_codes(
     ids = {name for name in clear_text if name.endswith(("_id", ".scope_key"))}
     assert clear_text - ids == {
         "api_key.prefix", "api_key.kind", "idempotency_key.state",
+        "checkpoint_blobs.channel", "checkpoint_blobs.checkpoint_ns", "checkpoint_blobs.type",
+        "checkpoint_blobs.version", "checkpoint_writes.channel", "checkpoint_writes.checkpoint_ns",
+        "checkpoint_writes.task_path", "checkpoint_writes.type", "checkpoints.checkpoint",
+        "checkpoints.checkpoint_ns", "checkpoints.metadata", "checkpoints.type",
+        "session_state_snapshot.status", "thread.session_scope",
+        "chunk.visibility", "project.created_by", "project_member.role", "resource.visibility",
+        "task_events.event_type", "task_state.current_step", "task_state.state_data", "task_state.status",
+        "task_state.task_type",
         "app_user.remember", "audit_log.action", "audit_log.why", "consent_log.purpose", "consent_log.state",
         "consent_log.via",
         "app_user.status", "embedding_model.name", "embedding_model.calibration", "embedding_settings.stage",

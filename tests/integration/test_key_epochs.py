@@ -20,7 +20,7 @@ from mnemic.deployment import Deployment
 from mnemic.errors import ConfigurationError, Conflict, KeyUnavailable
 from mnemic.keyfile import KeyFile
 from mnemic.privacy import rotate
-from mnemic.privacy.epochs import Closing
+from mnemic.privacy.epochs import Closing, close_if_due
 
 DAYS = 30
 
@@ -158,6 +158,19 @@ async def test_it_is_due_after_the_days_that_are_set(here: Place, memory: Memory
         assert await operator.epochs().due(now + timedelta(days=DAYS + 1))
     async with here.like(key_epoch_days=0).operator() as operator:
         assert await operator.epochs().due()
+
+
+async def test_a_job_closes_what_is_due_and_nothing_else(
+    here: Place, memory: MemoryService
+) -> None:
+    await memory.forget_user(KIM)
+    job = Actor("nobody", purpose="job")
+    assert await close_if_due(here.settings, job) is None
+    at_once = here.like(key_epoch_days=0).settings
+    closing = await close_if_due(at_once, job, grace=0)
+    assert closing is not None
+    assert closing.erasures == 1
+    assert await close_if_due(at_once, job, grace=0) is None
 
 
 async def test_a_closing_that_fails_half_way_counts_nothing_and_is_ended_by_the_next(

@@ -13,7 +13,7 @@ from mnemic.session.messages import MessageLog
 from mnemic.session.window import Bounds, Window
 from mnemic.session.window_opening import Windows, open_windows
 from mnemic.settings import Settings
-from mnemic.storage import valkey, valkey_process
+from mnemic.storage import redis_client, valkey, valkey_process
 
 
 async def conversed(deployment: Deployment, windows: Windows) -> Window:
@@ -73,6 +73,11 @@ async def test_without_redis_and_without_the_wheel_everything_comes_from_the_log
     windows = await open_windows(Settings.read(), tmp_path / "data")
     assert windows == Windows()
     assert "embedded_not_installed" in caplog.text
+    monkeypatch.setattr(redis_client, "find_spec", lambda name: None)
+    assert await open_windows(Settings.read(), tmp_path / "data") == Windows()
+    assert "redis_not_installed" in caplog.text
+    with pytest.raises(ConfigurationError, match="redis_not_installed"):
+        await open_windows(Settings.read(redis_url="redis://127.0.0.1:1/0"), None)
     window = await conversed(deployment, windows)
     assert window.away
     await window.close()

@@ -16,6 +16,18 @@ GOOD: dict[str, tuple[str, str, Any]] = {
     "MNEMIC_DATABASE_URL": ("database_url", "postgresql://db/m", SecretStr("postgresql://db/m")),
     "MNEMIC_MIGRATION_URL": ("migration_url", "postgresql://db/m", SecretStr("postgresql://db/m")),
     "MNEMIC_KEY_FILE": ("key_file", "/etc/k", Path("/etc/k")),
+    "MNEMIC_KEY_PROVIDER": ("key_provider", "file", "file"),
+    "MNEMIC_KEK": ("kek", "abc", SecretStr("abc")),
+    "MNEMIC_KEK_OTHERS": ("kek_others", "abc,def", SecretStr("abc,def")),
+    "MNEMIC_KEY_EPOCH_DAYS": ("key_epoch_days", "7", 7),
+    "MNEMIC_VAULT_ADDR": ("vault_addr", "https://v.example", "https://v.example"),
+    "MNEMIC_VAULT_TOKEN": ("vault_token", "abc", SecretStr("abc")),
+    "MNEMIC_VAULT_TOKEN_FILE": ("vault_token_file", "/run/t", Path("/run/t")),
+    "MNEMIC_VAULT_NAMESPACE": ("vault_namespace", "team", "team"),
+    "MNEMIC_VAULT_MOUNT": ("vault_mount", "keys", "keys"),
+    "MNEMIC_VAULT_KEY": ("vault_key", "memory", "memory"),
+    "MNEMIC_VAULT_CA_FILE": ("vault_ca_file", "/etc/ca.pem", Path("/etc/ca.pem")),
+    "MNEMIC_VAULT_TIMEOUT": ("vault_timeout", "2.5", 2.5),
     "MNEMIC_SCHEMA": ("db_schema", "mem", "mem"),
     "MNEMIC_POOL_SIZE": ("pool_size", "20", 20),
     "MNEMIC_POOL_TIMEOUT": ("pool_timeout", "2.5", 2.5),
@@ -45,6 +57,23 @@ GOOD: dict[str, tuple[str, str, Any]] = {
     "MNEMIC_SEARCH_FUNCTION": ("search_function", "off", "off"),
     "MNEMIC_CHAT_MODEL": ("chat_model", "big", "big"),
     "MNEMIC_CHAT_API_KEY": ("chat_api_key", "def", SecretStr("def")),
+    "MNEMIC_CONSENT": ("consent", "required", "required"),
+    "MNEMIC_JWT_JWKS_URL": ("jwt_jwks_url", "https://i.example/k", "https://i.example/k"),
+    "MNEMIC_JWT_PUBLIC_KEY_FILE": ("jwt_public_key_file", "/etc/i.pem", Path("/etc/i.pem")),
+    "MNEMIC_JWT_ALGORITHMS": ("jwt_algorithms", "ES256, EdDSA", "ES256,EdDSA"),
+    "MNEMIC_JWT_AUDIENCE": ("jwt_audience", "memory", "memory"),
+    "MNEMIC_JWT_ISSUER": ("jwt_issuer", "https://i.example", "https://i.example"),
+    "MNEMIC_RATE_LIMIT": ("rate_limit", "5/second", "5/second"),
+    "MNEMIC_REDIS_URL": ("redis_url", "redis://r/0", SecretStr("redis://r/0")),
+    "MNEMIC_MAX_BODY_BYTES": ("max_body_bytes", "5000", 5000),
+    "MNEMIC_REQUEST_TIMEOUT": ("request_timeout", "5", 5.0),
+    "MNEMIC_SHUTDOWN_TIMEOUT": ("shutdown_timeout", "5", 5.0),
+    "MNEMIC_REDIS_TIMEOUT": ("redis_timeout", "0.5", 0.5),
+    "MNEMIC_REDIS_CONNECTIONS": ("redis_connections", "9", 9),
+    "MNEMIC_WINDOW_BYTES": ("window_bytes", "65536", 65536),
+    "MNEMIC_WINDOW_TTL": ("window_ttl", "60", 60.0),
+    "MNEMIC_STATE_TTL": ("state_ttl", "60", 60.0),
+    "MNEMIC_WINDOW_TURNS": ("window_turns", "50", 50),
 }
 BAD = [
     ("MNEMIC_SCHEMA", "Bad Schema"), ("MNEMIC_SCHEMA", "a;drop"),
@@ -57,13 +86,16 @@ BAD = [
     ("MNEMIC_CONFIRM_BELOW", "-0.1"), ("MNEMIC_ON_SENSITIVE", "shrug"),
     ("MNEMIC_SENSITIVE_EXTRA", "email,shoesize"), ("MNEMIC_EMBEDDING_DIMENSIONS", "4001"),
     ("MNEMIC_KEY_FILE", "~nobody-of-this-name/key"),
+    ("MNEMIC_KEY_PROVIDER", "pocket"), ("MNEMIC_KEY_EPOCH_DAYS", "-1"), ("MNEMIC_VAULT_TIMEOUT", "0"),
+    ("MNEMIC_VAULT_MOUNT", "a b"), ("MNEMIC_VAULT_KEY", "a/b"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("variable", GOOD)
 def test_each_variable_is_read(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
     field, text, value = GOOD[variable]
-    monkeypatch.setenv("MNEMIC_CHAT_MODEL", "big")  # which an address of one asks for
+    for name in ("MNEMIC_CHAT_MODEL", "MNEMIC_JWT_AUDIENCE", "MNEMIC_JWT_ISSUER"):
+        monkeypatch.setenv(name, "big")  # which an address or a key asks for
     monkeypatch.setenv(variable, text)
     assert getattr(Settings.read(), field) == value
 
@@ -136,6 +168,12 @@ def test_an_unknown_argument_is_refused() -> None:
     [
         ({"MEMORY_MIN_LENGTH": "50", "MEMORY_MAX_LENGTH": "40"}, "MEMORY_MIN_LENGTH"),
         ({"MNEMIC_CHAT_BASE_URL": "https://c.example"}, "MNEMIC_CHAT_MODEL"),
+        ({"MNEMIC_KEY_PROVIDER": "environment"}, "MNEMIC_KEK"),
+        ({"MNEMIC_KEY_PROVIDER": "vault", "MNEMIC_VAULT_TOKEN": "t"}, "MNEMIC_VAULT_ADDR"),
+        (
+            {"MNEMIC_KEY_PROVIDER": "vault", "MNEMIC_VAULT_ADDR": "https://v.example"},
+            "MNEMIC_VAULT_TOKEN",
+        ),
     ],
 )
 def test_settings_that_contradict_each_other_are_named(
@@ -155,6 +193,9 @@ def test_no_secret_shows_in_a_repr() -> None:
         migration_url=f"postgresql://u:{word}@h/d",
         embedding_api_key=word,
         chat_api_key=word,
+        kek=word,
+        kek_others=word,
+        vault_token=word,
     )
     assert word not in repr(settings)
     assert word not in str(settings)

@@ -19,7 +19,7 @@ PERSONAL = (
     r"app_user|data_key|session|message|memory_item|item_usage|verification|extraction_log|resource|chunk"
     r"|chunk_draft|embedding_settings|reembedding|consent_log|idempotency_key|task_state|task_events"
 )
-OF_THE_OWNER = {"maintenance"}
+OF_THE_OWNER = {"maintenance", "rotation"}
 """Files of statements that go across all users, as the owner only."""
 
 

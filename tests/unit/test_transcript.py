@@ -149,3 +149,26 @@ def test_any_json_is_read_or_named(file: Path, rows: list[object]) -> None:
     assert isinstance(last, Spoken)
     assert last.turn.content == "the end"
     assert {one.line for one in found} <= set(range(1, len(rows) + 2))
+
+
+def test_a_result_comes_after_its_call_in_its_session(file: Path) -> None:
+    call = {"id": "c1", "name": "clock", "arguments": {}}
+    rows = [
+        {"role": "assistant", "content": "", "tool_calls": [call], "session": "a"},
+        {"role": "tool", "content": "noon", "tool_call_id": "c1", "session": "a"},
+        {"role": "tool", "content": "noon", "tool_call_id": "c1", "session": "b"},
+        {"role": "tool", "content": "noon", "session": "a"},
+        {"role": "user", "content": "x", "tool_calls": [call]},
+        {"role": "assistant", "content": "x", "tool_calls": "c1"},
+    ]
+    file.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    called, answered, *odd = read_transcript(file)
+    assert isinstance(called, Spoken)
+    assert isinstance(answered, Spoken)
+    assert (called.turn.tool_calls[0].name, answered.turn.tool_call_id) == ("clock", "c1")
+    assert [problem.reason for problem in odd if isinstance(problem, Problem)] == [
+        "tool_call_not_found",
+        "tool_call_id_required",
+        "tool_calls_misplaced",
+        "invalid_tool_call",
+    ]

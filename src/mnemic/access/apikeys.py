@@ -11,6 +11,7 @@ import asyncio
 import base64
 import hashlib
 import hmac
+import math
 import re
 import secrets
 import time
@@ -195,6 +196,7 @@ class KeyCheck:
         self._local = local
         self._clock = clock
         self._fresh: OrderedDict[bytes, tuple[Holder, float]] = OrderedDict()
+        self._looks: dict[bytes, _Look] = {}
 
     async def holder(self, text: str) -> Holder:
         """Return who holds a key.
@@ -212,33 +214,69 @@ class KeyCheck:
             if hmac.compare_digest(local.secret_mac, mac):
                 return local.holder
             raise invalid()
+        now = self._clock()
         known = self._fresh.get(mac)
-        if known is not None and known[1] > self._clock():
-            return known[0]
-        return await self._looked_up(prefix, mac)
+        if known is None or known[1] <= now:
+            return await asyncio.shield(self._looking_up(prefix, mac, now).holder)
+        if known[1] - now < FRESH / 2:
+            self._looking_up(prefix, mac, now)  # so that nobody waits when its word ends
+        return known[0]
 
-    async def _looked_up(self, prefix: str, mac: bytes) -> Holder:
-        until = self._clock() + FRESH  # from before the look: what is revoked after it dies in time
-        self._fresh.pop(mac, None)
-        async with self._database.system() as tx:
-            row = await tx.one(_SQL["find_key"], {"prefix": prefix})
-            if row is None or not hmac.compare_digest(bytes(row["secret_mac"]), mac):
-                raise invalid()
-            if row["revoked"]:
-                raise Unauthenticated(
-                    "credential_revoked", "This key was revoked: ask for another."
-                )
-            if row["expired"]:
-                raise Unauthenticated(
-                    "credential_expired", "This key has expired: ask for another."
-                )
-            if not row["used_lately"]:
-                await tx.run(_SQL["touch_key"], {"prefix": prefix})
+    def _looking_up(self, prefix: str, mac: bytes, now: float) -> _Look:
+        """Return the look for a key that is under way, for all who ask at this moment, or a new one.
+
+        One that began so long ago that its answer does not count any more is for those who wait already.
+        """
+        look = self._looks.get(mac)
+        if look is None or look.until <= now:
+            look = _Look()
+            look.holder = asyncio.ensure_future(self._looked_up(prefix, mac, look))
+            look.holder.add_done_callback(lambda done: self._ended(mac, look))
+            self._looks[mac] = look
+        return look
+
+    def _ended(self, mac: bytes, look: _Look) -> None:
+        if self._looks.get(mac) is look:
+            del self._looks[mac]
+        if not look.holder.cancelled():
+            look.holder.exception()  # those who wait raise it; maybe nobody does
+
+    async def _looked_up(self, prefix: str, mac: bytes, look: _Look) -> Holder:
+        try:
+            async with self._database.system() as tx:
+                # from before the look: what is revoked after it dies in time
+                look.until = self._clock() + FRESH
+                row = await tx.one(_SQL["find_key"], {"prefix": prefix})
+                if row is None or not hmac.compare_digest(bytes(row["secret_mac"]), mac):
+                    raise invalid()
+                _require_valid(row)
+                if not row["used_lately"]:
+                    await tx.run(_SQL["touch_key"], {"prefix": prefix})
+        except Unauthenticated:
+            self._fresh.pop(mac, None)
+            raise
         holder = Holder(prefix, row["kind"], row["user_id"], frozenset(row["scopes"]))
-        self._fresh[mac] = (holder, until)
+        self._fresh[mac] = (holder, look.until)
+        self._fresh.move_to_end(mac)
         while len(self._fresh) > _CAPACITY:
             self._fresh.popitem(last=False)
         return holder
+
+
+class _Look:
+    """A look for a key in the database, and until when its answer counts."""
+
+    holder: asyncio.Future[Holder]
+
+    def __init__(self) -> None:
+        self.until = math.inf
+
+
+def _require_valid(row: DictRow) -> None:
+    if row["revoked"]:
+        raise Unauthenticated("credential_revoked", "This key was revoked: ask for another.")
+    if row["expired"]:
+        raise Unauthenticated("credential_expired", "This key has expired: ask for another.")
 
 
 def invalid() -> Unauthenticated:

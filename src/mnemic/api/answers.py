@@ -327,14 +327,26 @@ class AppendedAnswer(BaseModel):
     seqs: list[int]
 
 
+class ToolCallAnswer(BaseModel):
+    """A call of a tool."""
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+
+
 class TurnAnswer(BaseModel):
-    """One turn of a conversation."""
+    """One turn of a conversation; an assistant's may call tools, a tool's names the call that it answers."""
 
     seq: int
     role: Role
     content: str
     speaker: str | None
     created_at: datetime | None
+    tool_calls: list[ToolCallAnswer]
+    tool_call_id: str | None
+    intent: str | None
+    pinned: bool
 
 
 class TurnsAnswer(BaseModel):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, PlainValidator
+from pydantic import BaseModel, ConfigDict, Field, PlainValidator, WithJsonSchema
 
 from mnemic.api.fields import (
     AS_IT_CAME,
@@ -170,15 +170,39 @@ class Transfer(BaseModel):
     to_user: Annotated[str, AS_IT_CAME, text(128)]
 
 
-class Message(BaseModel):
-    """One turn of a conversation, of at most 1,000,000 characters."""
+_CALLS = {
+    "anyOf": [
+        {"type": "array", "items": {"type": "object"}, "maxItems": 100},
+        {"type": "null"},
+    ]
+}
 
-    model_config = _config({"role": "user", "content": "Please remember: I like short answers."})
+
+class Message(BaseModel):
+    """One turn of a conversation, of at most 1,000,000 characters.
+
+    Tool calls come as ``{"id", "name", "arguments"}``, or as chat models write them. The same ``client_id``
+    again adds nothing.
+    """
+
+    model_config = _config(
+        {"role": "user", "content": "Please remember: I like short answers.", "client_id": "m-17"},
+        {
+            "role": "assistant",
+            "content": "",
+            "tool_calls": [{"id": "c1", "name": "weather", "arguments": {"city": "Oslo"}}],
+        },
+    )
 
     role: Annotated[TurnRole, AS_IT_CAME, names(ROLES)]
     content: Annotated[str, AS_IT_CAME, text(blank=True)]
     created_at: Annotated[datetime | None, MOMENT, time()] = None
     speaker: Annotated[str | None, AS_IT_CAME, text(null=True, blank=True)] = None
+    tool_calls: Annotated[Any, AS_IT_CAME, WithJsonSchema(_CALLS)] = None
+    tool_call_id: Annotated[str | None, AS_IT_CAME, text(200, null=True)] = None
+    intent: Annotated[str | None, AS_IT_CAME, text(200, null=True)] = None
+    pinned: SpeltFlag = False
+    client_id: Annotated[str | None, AS_IT_CAME, text(200, null=True)] = None
 
 
 class AppendMessages(BaseModel):

@@ -18,7 +18,7 @@ from mnemic.access.apikeys import Right
 from mnemic.access.credentials import Identity
 from mnemic.api.doors import Asked, Service
 from mnemic.api.intake import read_whole
-from mnemic.api.json_body import JSON, read_json, require_media
+from mnemic.api.json_body import JSON, read_json, require_media, require_unpacked
 from mnemic.api.refusals import refused_fields
 
 RIGHT = "x-mnemic-right"
@@ -78,8 +78,12 @@ async def _handled(service: Service, request: Request, inner: Handler, needs: _N
     if service.rates is not None:
         await service.rates.admit(identity.rate_key)
     _require(identity, needs.right)
+    if identity.actor is not None and needs.right != "admin":
+        await service.memory.profiles.greet(identity.actor)  # the first contact makes a profile
     if not needs.query:
         _require_no_query(request)
+    if needs.documents or needs.json:
+        require_unpacked(request.headers.get("content-encoding"))
     if needs.documents:
         require_media(request.headers.get("content-type"), needs.documents)
         request.state.asked = Asked(service, identity, request)

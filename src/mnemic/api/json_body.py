@@ -41,5 +41,18 @@ def require_media(content_type: str | None, allowed: tuple[str, ...]) -> str:
     return media
 
 
+def require_unpacked(encoding: str | None) -> None:
+    """Raise InvalidInput (``unsupported_media_type``) for a body that would have to be unpacked first.
+
+    A few bytes could become any number of them, and a packed text would be stored as what it looks like.
+    """
+    if (encoding or "identity").strip().lower() != "identity":
+        raise InvalidInput(
+            "unsupported_media_type",
+            "Send the body as it is, without a Content-Encoding.",
+            allowed=["identity"],
+        )
+
+
 def _refuse(constant: str) -> NoReturn:
     raise ValueError(constant)

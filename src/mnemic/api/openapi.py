@@ -26,6 +26,8 @@ _GUARDED = (401, 403, 429, 504)
 _WITH_BODY = (400, 408, 413, 415)
 _REPEATABLE = frozenset({"setConsent", "forgetUser"})
 """What may be asked again by itself: the same word, or the same erasure, changes nothing more."""
+_VERSIONED = frozenset({"putProfile", "putProjectProfile"})
+"""What names a version in If-Match, beside every PATCH."""
 _WRITING = frozenset({"post", "put", "patch", "delete"})
 _PROBLEM = "#/components/schemas/ProblemAnswer"
 _NAME = {"type": "string", "minLength": 1, "maxLength": 128}
@@ -49,6 +51,17 @@ _TAGGED: Mapping[str, Mapping[str, Any]] = {
     "createProject": {"201": {"ETag": _ETAG, "Location": _LOCATION}},
     "getProject": {"200": {"ETag": _ETAG}},
     "renameProject": {"200": {"ETag": _ETAG}},
+    "getProfile": {"200": {"ETag": _ETAG}},
+    "changeProfile": {"200": {"ETag": _ETAG}},
+    "putProfile": {"200": {"ETag": _ETAG}},
+    "getProjectProfile": {"200": {"ETag": _ETAG}},
+    "changeProjectProfile": {"200": {"ETag": _ETAG}},
+    "putProjectProfile": {"200": {"ETag": _ETAG}},
+    "createTask": {"201": {"ETag": _ETAG, "Location": _LOCATION}},
+    **{
+        f"{verb}Task": {"200": {"ETag": _ETAG}}
+        for verb in ("get", "replay", "advance", "complete", "fail", "repair")
+    },
     "addResource": {"200": {"Location": _LOCATION}, "201": {"Location": _LOCATION}},
 }
 
@@ -100,7 +113,7 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
         _add_headers(operation, _HEADERS)
     if writing and operation["operationId"] not in _REPEATABLE:
         _add_headers(operation, {"Idempotency-Key": _KEY})
-    if method == "patch":
+    if _is_versioned(method, operation):
         _add_headers(operation, {"If-Match": _IF_MATCH})
     if path == "/metrics":
         operation["responses"]["200"]["content"] = {"text/plain": {"schema": {"type": "string"}}}
@@ -122,9 +135,13 @@ def _codes(
         codes.add(404)
     if writing:
         codes.add(409)
-    if method == "patch":
+    if _is_versioned(method, operation):
         codes |= {412, 428}
     return codes
+
+
+def _is_versioned(method: str, operation: dict[str, Any]) -> bool:
+    return method == "patch" or operation["operationId"] in _VERSIONED
 
 
 def _add_headers(

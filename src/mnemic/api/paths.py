@@ -47,6 +47,13 @@ _NAME = WithJsonSchema({"type": "string", "minLength": 1, "maxLength": 128})
 ProjectId = Annotated[str, Path(alias="project_id"), AfterValidator(_restored), _NAME]
 UserId = Annotated[str, Path(alias="user"), AfterValidator(_restored), _NAME]
 SessionId = Annotated[str, Path(alias="session_id"), AfterValidator(_restored), _NAME]
+ValueName = Annotated[
+    str,
+    Path(alias="name"),
+    AfterValidator(_restored),
+    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": 200}),
+]
+TaskId = Annotated[str, Path(alias="task_id"), WithJsonSchema({"type": "string", "format": "uuid"})]
 ItemId = Annotated[str, Path(alias="item_id"), WithJsonSchema({"type": "string", "format": "uuid"})]
 ResourceId = Annotated[
     str, Path(alias="resource_id"), WithJsonSchema({"type": "string", "format": "uuid"})

@@ -116,12 +116,10 @@ async def _operators(common: Common) -> AsyncIterator[tuple[Database, AuditKey]]
     """The database with the owner's login, and the audit key."""
     from mnemic.audit import open_key
     from mnemic.deployment import as_owner
-    from mnemic.keyfile import KeyFile
 
     async with as_owner(common.settings()) as (deployment, _):
-        assert deployment.key_file is not None, "the command line knows key files only"
         async with deployment.database.system() as tx:
-            key = await open_key(tx, KeyFile(deployment.key_file))
+            key = await open_key(tx, deployment.keys.provider)
         yield deployment.database, key
 
 

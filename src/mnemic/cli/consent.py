@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from mnemic.audit import Audit
     from mnemic.consent import ConsentState
     from mnemic.deployment import Deployment
+    from mnemic.session.window import Window
 
 Purpose = Annotated[str, typer.Option(help="remember (all that memory does) or insight.")]
 _CLOCK_GRAIN = 0.05  # a file system's clock may lag behind by some milliseconds
@@ -42,8 +43,8 @@ async def refuse(common: Common, purpose: Purpose = "remember") -> int:
     """Record that this user does not agree, or no longer; it holds at once. Nothing is erased."""
     from mnemic.consent import Consents
 
-    async with opened(common) as (deployment, audit):
-        consents = Consents(deployment.database, audit)
+    async with opened(common) as (deployment, audit), windows(common, deployment) as window:
+        consents = Consents(deployment.database, audit, window)
         status = _told(common, await consents.refuse(common.actor, purpose))
     common.out.note("What is stored stays stored, out of use: `mnemic erase` removes it.")
     return status
@@ -68,16 +69,14 @@ async def opened(common: Common) -> AsyncIterator[tuple[Deployment, Audit]]:
     """The database and its audit, without a model; says where the key lies when it has just been made."""
     from mnemic.audit import Audit
     from mnemic.deployment import Deployment
-    from mnemic.keyfile import KeyFile
 
     started = time.time()
     deployment = await Deployment.start(common.settings())
     try:
         key_file = deployment.key_file
-        assert key_file is not None, "the command line knows key files only"
-        if key_file.stat().st_mtime > started - _CLOCK_GRAIN:
+        if key_file is not None and key_file.stat().st_mtime > started - _CLOCK_GRAIN:
             common.out.note(f"A new key was made: {key_file}. {BACK_IT_UP}")
-        yield deployment, await Audit.open(deployment.database, KeyFile(key_file))
+        yield deployment, await Audit.open(deployment.database, deployment.keys.provider)
     finally:
         await deployment.close()
 
@@ -86,3 +85,18 @@ def _told(common: Common, state: ConsentState) -> int:
     lines = [f"{purpose:<9} {word}" for purpose, word in state.purposes.items()]
     common.out.result(plain(state), *lines)
     return DONE
+
+
+@asynccontextmanager
+async def windows(common: Common, deployment: Deployment) -> AsyncIterator[Window]:
+    """Where conversations are kept for a while, so that nothing is left there."""
+    from mnemic.session.messages import MessageLog
+    from mnemic.session.window import Window
+    from mnemic.session.window_opening import open_windows
+
+    opened = await open_windows(common.settings(), deployment.data_dir)
+    try:
+        database, keys = deployment.database, deployment.keys
+        yield Window(database, keys, opened.store, MessageLog(database, keys))
+    finally:
+        await opened.close()

@@ -49,7 +49,7 @@ async def init(common: Common, script: Script = False) -> int:
     common.out.result(
         {"ready": True, "schema": settings.db_schema, "key_file": key_file},
         f"The schema {settings.db_schema} is ready.",
-        f"The key lies in {key_file}. {BACK_IT_UP}",
+        *(f"The key lies in {key_file}. {BACK_IT_UP}" for _ in range(key_file is not None)),
     )
     return DONE
 
@@ -79,7 +79,7 @@ async def show_status(common: Common) -> int:
     if applied and not waiting:
         deployment = await Deployment.start(settings)
         value |= {"key_file": deployment.key_file, "server": await deployment.server_version()}
-        lines += [f"server    {value['server']}", f"key file  {value['key_file']}"]
+        lines += [f"server    {value['server']}", f"key file  {value['key_file'] or 'none'}"]
         await deployment.close()
         change = await unfinished(settings) if addresses.owner is not None else None
         value["reembedding"] = change

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from mnemic.cli.consent import opened
+from mnemic.cli.consent import opened, windows
 from mnemic.cli.options import DONE, Common, command
 from mnemic.cli.output import plain
 
@@ -27,8 +27,8 @@ async def erase(common: Common, yes: Yes = False, dry_run: DryRun = False) -> in
     from mnemic.privacy.erase import Erase
 
     actor = common.actor
-    async with opened(common) as (deployment, audit):
-        service = Erase(deployment.database, deployment.keys, audit)
+    async with opened(common) as (deployment, audit), windows(common, deployment) as window:
+        service = Erase(deployment.database, deployment.keys, audit, windows=window)
         report = await service.forget_user(actor, dry_run=dry_run or not yes)
     common.out.result({**plain(report), "total": report.total}, *_lines(report, actor.user))
     if report.dry_run and not dry_run and report.total:

@@ -18,10 +18,14 @@ from mnemic.cli import (
     erase,
     evaluate,
     ingest,
+    keys,
+    mcp,
     memory,
+    profiles,
     projects,
     resources,
     serve,
+    sessions,
     tasks,
 )
 from mnemic.cli.options import INTERRUPTED, REFUSED
@@ -57,7 +61,9 @@ def application() -> typer.Typer:
         memory,
         ingest,
         resources,
+        profiles,
         projects,
+        sessions,
         tasks,
         consent,
         erase,
@@ -67,7 +73,9 @@ def application() -> typer.Typer:
         database,
         embedding,
         apikey,
+        keys,
         serve,
+        mcp,
     ):
         module.register(app)
     return app

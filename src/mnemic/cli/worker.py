@@ -148,6 +148,8 @@ async def application(
 def _server(app: Any, settings: Settings, ready: Callable[[], None]) -> uvicorn.Server:
     import uvicorn
 
+    from mnemic.cli.connections import impatient
+
     class Server(uvicorn.Server):
         """Leaves signals to the worker, and says when it listens."""
 
@@ -164,6 +166,7 @@ def _server(app: Any, settings: Settings, ready: Callable[[], None]) -> uvicorn.
     return Server(
         uvicorn.Config(
             app,
+            http=impatient(),
             log_config=None,
             access_log=False,
             server_header=False,

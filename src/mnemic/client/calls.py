@@ -322,6 +322,15 @@ def append(session: str, turns: Sequence[Turn]) -> Call[Appended]:
                 "content": turn.content,
                 "created_at": turn.created_at,
                 "speaker": turn.speaker,
+                "tool_calls": [
+                    {"id": call.id, "name": call.name, "arguments": dict(call.arguments)}
+                    for call in turn.tool_calls
+                ]
+                or None,
+                "tool_call_id": turn.tool_call_id,
+                "intent": turn.intent,
+                "pinned": turn.pinned or None,
+                "client_id": turn.client_id,
             }
         )
         for turn in turns

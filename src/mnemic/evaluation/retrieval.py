@@ -84,7 +84,7 @@ class Replay:
         for session, places in groupby(new, key=self._session):
             entries = [self._corpus[place] for place in places]
             actor = Actor(self.actor.user, session=session)
-            seqs = await self._parts.sessions.append(actor, [_turn(entry) for entry in entries])
+            seqs = await self._parts.log.append(actor, [_turn(entry) for entry in entries])
             for seq, entry in zip(seqs, entries, strict=True):
                 self.ids[session, seq] = str(entry["id"])
             await self._parts.resources.index(actor)

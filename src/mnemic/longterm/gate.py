@@ -18,7 +18,7 @@ from mnemic.longterm.instructions import instruction_like
 from mnemic.longterm.judge import Judgement
 from mnemic.longterm.judge.reading import read
 from mnemic.longterm.judge.sentences import LONG
-from mnemic.longterm.sensitive import DEFAULT_CATEGORIES, find_sensitive, mask
+from mnemic.longterm.sensitive import DEFAULT_CATEGORIES, Finding, find_sensitive, mask
 from mnemic.model import Verdict
 from mnemic.text import normalise, reading_length, says_something
 
@@ -109,13 +109,19 @@ def screen(content: object, confidence: object, limits: Limits, user: str) -> Sc
     if findings:
         masked = tuple(sorted({finding.category for finding in findings}))
         if limits.on_sensitive == "refuse":
-            reason = f"sensitive_{findings[0].category}"
-            return _refusal(reason, f"Not stored: it holds {' and '.join(masked)}.", masked=masked)
+            return refused_sensitive(findings)
         text = mask(text, findings, user)
     refused = _length(text, limits)
     if refused is not None:
         return refused
     return Screened(text, trust, _pending(text, trust, limits), normalised.removed, masked)
+
+
+def refused_sensitive(findings: Sequence[Finding]) -> Verdict:
+    """Return the refusal of what holds these findings, of which there is one at least."""
+    masked = tuple(sorted({finding.category for finding in findings}))
+    reason = f"sensitive_{findings[0].category}"
+    return _refusal(reason, f"Not stored: it holds {' and '.join(masked)}.", masked=masked)
 
 
 def decide(

@@ -23,7 +23,7 @@ from mnemic.ids import new_id
 from mnemic.keys import KeyRing
 from mnemic.longterm.draft import Draft, checked, texts_of
 from mnemic.longterm.foresee import Incoming, foresee
-from mnemic.longterm.gate import Decision, Limits, Screened, screen
+from mnemic.longterm.gate import Decision, Limits, Screened, refused_sensitive, screen
 from mnemic.longterm.judge import Judgement, judge, slots
 from mnemic.longterm.judge.reading import reading_once
 from mnemic.longterm.judge_model import ask_judge
@@ -39,6 +39,7 @@ from mnemic.longterm.record import (
     strengthen,
     supersede,
 )
+from mnemic.longterm.sensitive import find_sensitive
 from mnemic.longterm.verdicts import deed_of, written
 from mnemic.model import Actor, Vector, Verdict
 from mnemic.permissions import home, require
@@ -125,15 +126,18 @@ class Writer:
         """Return the draft's text as it may be stored, or the verdict that refuses it."""
         result = screen(draft.content, draft.confidence, self.limits, actor.user)
         if isinstance(result, Screened) and draft.metadata:
-            return self._screen_metadata(draft, actor, result)
+            return self._screen_metadata(draft, result)
         return result
 
-    def _screen_metadata(self, draft: Draft, actor: Actor, result: Screened) -> Screened | Verdict:
-        """Refuse a secret that hides in the metadata; there it cannot be masked."""
-        text = "\n".join(texts_of(draft.metadata))
-        refusing = replace(self.limits, on_sensitive="refuse", min_length=0, max_length=16_384)
-        verdict = screen(text or "-", 1.0, refusing, actor.user)
-        return verdict if isinstance(verdict, Verdict) else result
+    def _screen_metadata(self, draft: Draft, result: Screened) -> Screened | Verdict:
+        """Refuse a secret that hides in the metadata; there it cannot be masked.
+
+        Whether it says anything, and how much, is not asked: it is no text of its own.
+        """
+        found = find_sensitive(
+            normalise("\n".join(texts_of(draft.metadata))).text, self.limits.categories
+        )
+        return refused_sensitive(found) if found else result
 
     async def compare(self, actor: Actor, content: str, scope_key: str) -> Decision:
         """Return what the gate would decide about a text beside what is known; nothing is written."""

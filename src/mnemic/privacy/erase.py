@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from mnemic.audit import Audit
-from mnemic.consent import alone
+from mnemic.consent import Windows, alone
 from mnemic.crypto import DataKey, place, sealed_with
 from mnemic.keys import KeyRing
 from mnemic.model import Actor, known_actor
@@ -52,12 +52,15 @@ class Erase:
         keys: KeyRing,
         audit: Audit,
         dropped: Callable[[Actor], None] | None = None,
+        windows: Windows | None = None,
     ) -> None:
-        """``dropped`` is told of an erased user, for what this process remembers of them elsewhere."""
+        """``dropped`` is told of an erased user, for what this process remembers of them elsewhere;
+        ``windows`` of their conversations are removed."""
         self._database = database
         self._keys = keys
         self._audit = audit
         self._dropped = dropped
+        self._windows = windows
 
     async def forget_user(self, actor: Actor, *, dry_run: bool = False) -> Erasure:
         """Remove every row of the actor's user. Afterwards the id is that of somebody new.
@@ -67,6 +70,8 @@ class Erase:
         others in a project cannot be opened to be left to them.
         """
         known_actor(actor)
+        ends = None if dry_run else self._windows
+        names = await ends.names(actor) if ends is not None else []
         async with alone(self._database, actor) as tx:
             await tx.one(_SQL["hold"])
             heirs = await tx.all(_SQL["heirs"])
@@ -88,6 +93,8 @@ class Erase:
             self._keys.forget(actor.user_scope)
             if self._dropped is not None:
                 self._dropped(actor)
+        if ends is not None:
+            await ends.remove(names)
         return report
 
     async def _record(

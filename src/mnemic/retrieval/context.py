@@ -6,14 +6,13 @@ frame says that what stands in it is data about the user and no instruction.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 
 from mnemic.checks import whole
 from mnemic.model import Hit, MemoryItem, ResourceHit, Turn
+from mnemic.session.tokens import estimate_tokens as estimate_tokens
 
-_WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003134f]")
 _BREAKS = re.compile(r"\s*[\r\n\u2028\u2029\x85\x0b\x0c\x1c-\x1e]+\s*")
 _OPEN = (
     "<memories>\n"
@@ -30,30 +29,28 @@ _LONGEST, _LONGEST_NEIGHBOUR = 600, 200
 """Characters of a turn, and of one beside it, that are shown."""
 
 
-def estimate_tokens(text: str) -> int:
-    """Return a cautious count of model tokens: one a wide character, one for three of the others."""
-    wide = len(_WIDE.findall(text))
-    return wide + math.ceil((len(text) - wide) / 3)
-
-
 def format_hits(hits: Sequence[Hit], budget_tokens: int) -> str:
     """Return the best hits that fit ``budget_tokens`` (20 to 100,000) as one block, "" when none does.
 
     Raises InvalidInput (``budget_tokens_out_of_range``).
     """
-    whole(budget_tokens, 20, 100_000, "budget_tokens")
-    return _block(_OPEN, [[_line(hit.item)] for hit in hits], _CLOSE, budget_tokens)
+    return format_context(hits, (), budget_tokens)
 
 
-def format_context(hits: Sequence[Hit], turns: Sequence[ResourceHit], budget_tokens: int) -> str:
+def format_context(
+    hits: Sequence[Hit], turns: Sequence[ResourceHit], budget_tokens: int, profile: str = ""
+) -> str:
     """Return memories and then turns, each with the ones beside it, as blocks within ``budget_tokens``.
 
-    Raises InvalidInput (``budget_tokens_out_of_range``).
+    ``profile`` is a block that stands before them, inside the budget. Raises InvalidInput
+    (``budget_tokens_out_of_range``).
     """
-    memories = format_hits(hits, budget_tokens)
-    left = budget_tokens - estimate_tokens(memories) - 1
+    whole(budget_tokens, 20, 100_000, "budget_tokens")
+    left = budget_tokens - (estimate_tokens(profile) + 1 if profile else 0)
+    memories = _block(_OPEN, [[_line(hit.item)] for hit in hits], _CLOSE, left)
+    left -= estimate_tokens(memories) + 1
     said = _block(_OPEN_TURNS, _passages(turns), _CLOSE_TURNS, left)
-    return "\n".join(block for block in (memories, said) if block)
+    return "\n".join(block for block in (profile, memories, said) if block)
 
 
 def _block(opening: str, groups: Sequence[Sequence[str]], closing: str, budget_tokens: int) -> str:

@@ -11,9 +11,11 @@ from mnemic.embedding.models import Models
 from mnemic.keys import KeyRing
 from mnemic.model import Actor, Hit, MemoryType, ResourceHit, Scope
 from mnemic.permissions import readable
+from mnemic.profile.store import Profiles
 from mnemic.retrieval.asked import STANDING_AMONG, standing, wants_help
 from mnemic.retrieval.context import format_context
 from mnemic.retrieval.memories import ItemSearch
+from mnemic.retrieval.profile_text import format_profile
 from mnemic.retrieval.rank import relevance_floor
 from mnemic.retrieval.rerank import Reranker, Reranking
 from mnemic.retrieval.turns import TurnSearch
@@ -41,8 +43,13 @@ class Search:
         reranker: Reranker | None = None,
         *,
         one_trip: bool = True,
+        profiles: Profiles | None = None,
     ) -> None:
-        """``slots`` names the attributes that a text fills or a question asks for (the judge's)."""
+        """``slots`` names the attributes that a text fills or a question asks for (the judge's).
+
+        With ``profiles`` a prompt begins with the profile.
+        """
+        self._profiles = profiles
         self.items = ItemSearch(database, keys, models, slots, one_trip=one_trip)
         self.turns = TurnSearch(database, keys, models)
         self._usage = usage
@@ -86,7 +93,7 @@ class Search:
         return found
 
     async def context(self, actor: Actor, query: str, budget_tokens: int) -> str:
-        """Return the relevant memories, then turns, as prompt text; "" when nothing is."""
+        """Return the profile, the relevant memories, then turns, as prompt text; "" when there is nothing."""
         whole(budget_tokens, 20, 100_000, "budget_tokens")
         wanted = plan(actor, query, _CONTEXT_HITS, None, None, None, None, 0.0, False, INCLUDES)
         found = await self.items.find(actor, wanted)
@@ -103,7 +110,14 @@ class Search:
             relevant_only=True,
         )
         items, said = await self._reranking.apart(wanted.query, items, turns.hits)
-        return format_context(items, said, budget_tokens)
+        profile = await self._profile(actor, budget_tokens, [hit.content for hit in items])
+        return format_context(items, said, budget_tokens, profile)
+
+    async def _profile(self, actor: Actor, budget_tokens: int, besides: Collection[str]) -> str:
+        if self._profiles is None:
+            return ""
+        known = await self._profiles.get_profile_for_agent(actor)
+        return format_profile(known, budget_tokens, besides)
 
     async def _resources(self, actor: Actor, wanted: Wanted) -> list[ResourceHit]:
         found = await self.turns.find(

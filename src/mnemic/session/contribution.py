@@ -1,13 +1,14 @@
 """How much does each exchange of a conversation matter to what it is about? Pure.
 
 What the session is about is what most of its exchanges, and the latest ones, have in common. An exchange
-weighs as much as it is like the others, the later ones counting more; the one that weighs most has 1. What is
-like a weighty exchange gets part of its weight, for a conversation moves on in steps. The exchange at hand has
-1, and so has what is like it; a mere "yes, do" has the weight of what it answers (docs/explain/truncation.md).
+weighs as much as it is like the others, the later ones counting more; the one that weighs most has 1. What
+is like a weighty exchange gets part of its weight, for a conversation moves on in steps. The exchange at hand
+has 1, and so has what is like it; a mere "yes, do" weighs what it answers (docs/explain/truncation.md).
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import sqrt
@@ -26,6 +27,8 @@ _ENOUGH_WORDS = 2
 """Telling words in common that make two exchanges alike."""
 _LEAST = 0.25
 """Below this the exchanges have nothing in common: the session is about nothing in particular."""
+_FIGURES = re.compile(r"\d|[零〇一二两三四五六七八九十百千万亿半]")
+"""What numbers are written with: two turns that hold the same one may be about anything."""
 _READ = 2_000
 """Characters of an exchange whose words are looked at."""
 Curve = Callable[[float], float]
@@ -35,7 +38,7 @@ Curve = Callable[[float], float]
 class Exchange:
     """What one exchange is about: vectors of length 1, telling words, and its intent where one is named.
 
-    ``asked`` is the vector of the user's turn; ``light`` says that the user's words tell nothing by themselves.
+    ``asked`` is the vector of the user's turn; ``light``: the user's words tell nothing by themselves.
     """
 
     asked: Vector | None
@@ -56,16 +59,14 @@ def exchange_of(turns: Sequence[Turn], vectors: Sequence[Vector | None]) -> Exch
         about=_unit([v for v in vectors if v]),
         words=telling_words("\n".join(said)),
         intent=intents[-1] if intents else None,
-        light=not telling_words(question),
+        light=not intents and not telling_words(question),
     )
 
 
 def telling_words(text: str) -> frozenset[str]:
     """Return the words of a text that say what it is about; numbers and everyday words do not."""
     found = query_tokens(text[:_READ])
-    return frozenset(
-        word for word in found if telling(word) == 1.0 and not any(c.isdigit() for c in word)
-    )
+    return frozenset(word for word in found if telling(word) == 1.0 and not _FIGURES.search(word))
 
 
 def contributions(

@@ -18,8 +18,8 @@ Places = tuple[int, ...]
 class Layout:
     """Where things stand in a list of turns, as places from 0, each once and in order.
 
-    ``blocks`` covers all turns but ``orphans`` (results whose call is not there); ``exchange_of`` tells for each
-    turn which exchange it is in, -1 before the first turn of the user.
+    ``blocks`` covers all turns but ``orphans`` (results whose call is not there); ``exchange_of`` tells for
+    each turn which exchange it is in, -1 before the first turn of the user.
     """
 
     blocks: tuple[Places, ...]

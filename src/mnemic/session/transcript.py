@@ -2,7 +2,7 @@
 
 Three kinds of lines are read, also gzipped, one at a time:
 
-    {"role", "content", "session"?, "time"?, "speaker"?}               one turn
+    {"role", "content", "session"?, "time"?, "speaker"?, "tool_calls"?, "tool_call_id"?}   one turn
     {"turns": [{"role", "content"}, ...], "id"?}                       one session
     {"corpus": [{"text", "speaker", "session", "time"}, ...], "conv_id"}   one conversation, a user of its own
 
@@ -22,11 +22,10 @@ from typing import Any
 
 from mnemic.errors import InvalidInput
 from mnemic.model import ROLES, Role, Turn, clean_id
+from mnemic.session.turn_checks import MAX_CHARS, checked_turns
 
 _ASSISTANTS = ("assistant", "ai", "bot", "model", "siliconfriend", "助手")
 _MOST_BYTES = 64 * 1024 * 1024
-MAX_CHARS = 1_000_000
-"""Characters that the message log takes as one turn."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +50,31 @@ class Problem:
 def read_transcript(path: Path, *, session: str = "import") -> Iterator[Spoken | Problem]:
     """Yield the turns of a file in order. Turns that name no session get ``session``.
 
-    Raises InvalidInput (``file_not_found``, ``file_unreadable``) when there is nothing to read at all.
+    A tool's turn whose call did not come before it in its session is a Problem. Raises InvalidInput
+    (``file_not_found``, ``file_unreadable``) when there is nothing to read at all.
     """
+    called: dict[tuple[str | None, str], set[str]] = {}
     for number, line in _lines(path):
         if not line.strip():
             continue
         try:
-            yield from _row(number, _object(json.loads(line)), session)
+            for entry in _row(number, _object(json.loads(line)), session):
+                yield _answering(entry, called) if isinstance(entry, Spoken) else entry
         except (ValueError, RecursionError) as error:
             yield _problem(number, error)
+
+
+def _answering(entry: Spoken, called: dict[tuple[str | None, str], set[str]]) -> Spoken | Problem:
+    """Return a turn; a Problem in place of a result whose call is not among those of its session."""
+    turn = entry.turn
+    ids = called.setdefault((entry.user, entry.session), set()) if turn.tool_calls else set()
+    ids |= {call.id for call in turn.tool_calls}
+    known = called.get((entry.user, entry.session), set())
+    if turn.tool_call_id is None or turn.tool_call_id in known:
+        return entry
+    return Problem(
+        entry.line, "tool_call_not_found", "No turn before it in its session calls this tool."
+    )
 
 
 def require_readable(path: Path) -> None:
@@ -127,13 +142,17 @@ def _turn(row: Mapping[str, Any]) -> Turn:
     role = row.get("role", "user")
     if role not in ROLES:
         raise InvalidInput("unknown_role", f"role must be one of {', '.join(ROLES)}.")
-    speaker = row.get("speaker")
-    return Turn(
+    speaker, calls = row.get("speaker"), row.get("tool_calls")
+    turn = Turn(
         role,
         _text(row.get("content")),
         _time(row.get("time")),
         speaker=str(speaker) if speaker else None,
+        tool_calls=() if calls is None else calls,
+        tool_call_id=row.get("tool_call_id"),
     )
+    checked_turns([turn])
+    return turn
 
 
 def _text(value: object) -> str:

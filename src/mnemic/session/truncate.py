@@ -26,14 +26,16 @@ MAX_BUDGET = 10_000_000
 class Truncation:
     """What stays and what goes, in the order in which it was said.
 
-    ``kept`` takes ``tokens``; ``aside`` weighed too little, ``oldest`` had no room and belongs into a summary,
-    ``orphans`` are results whose call was not there. ``weights`` has one from 0 to 1 for each turn that was
-    given. ``fits`` is False when what never goes is by itself over the budget.
+    ``kept`` takes ``tokens``. ``aside`` weighed too little; ``oldest`` had no room and belongs into a
+    summary; ``pairs`` had no room either, and no summary takes calls and results; ``orphans`` are results
+    whose call was not there. ``weights`` has one from 0 to 1 for each turn that was given. ``fits`` is False
+    when what never goes is by itself over the budget.
     """
 
     kept: tuple[Turn, ...]
     aside: tuple[Turn, ...] = ()
     oldest: tuple[Turn, ...] = ()
+    pairs: tuple[Turn, ...] = ()
     orphans: tuple[Turn, ...] = ()
     weights: tuple[float, ...] = ()
     tokens: int = 0
@@ -53,9 +55,9 @@ def truncate(
     """Return what of ``turns`` stays within ``budget_tokens`` (1 to 10,000,000).
 
     ``vectors`` has one for each turn (None where there is none), or is empty: then only words tell what is
-    alike. ``curve`` turns a raw cosine into a similarity from 0 to 1, ``intent`` names the open one, ``count``
-    counts tokens; ``reserve`` tokens are kept free where turns go for want of room. Raises InvalidInput
-    (``budget_tokens_out_of_range``, ``vectors_not_matching``).
+    alike. ``curve`` turns a raw cosine into a similarity from 0 to 1, ``intent`` names the open one,
+    ``count`` counts tokens; ``reserve`` tokens are kept free where turns go for want of room. Raises
+    InvalidInput (``budget_tokens_out_of_range``, ``vectors_not_matching``).
     """
     whole(budget_tokens, 1, MAX_BUDGET, "budget_tokens")
     if vectors and len(vectors) != len(turns):
@@ -73,9 +75,11 @@ def truncate(
         room.let_go(_blocks_in(places, exchange, staying), "aside")
     room.budget -= reserve if not room.fits else 0
     for exchange in range(-1, current):
-        room.let_go(_blocks_in(places, exchange, staying), "oldest")
+        blocks = _blocks_in(places, exchange, staying)
+        room.let_go([block for block in blocks if not _calls(turns, block)], "oldest")
+        room.let_go([block for block in blocks if _calls(turns, block)], "pairs")
     for block in _blocks_in(places, current, staying):
-        room.let_go([block], "oldest")
+        room.let_go([block], "pairs" if _calls(turns, block) else "oldest")
     return _result(turns, room, weights)
 
 
@@ -117,7 +121,7 @@ class _Room:
         if self.fits:
             return
         for block in blocks:
-            for place in block:
+            for place in block if block[0] not in self.gone else ():
                 self.gone[place] = why
                 self.tokens -= self._cost[place]
 
@@ -150,6 +154,10 @@ def _blocks_in(places: Layout, exchange: int, staying: frozenset[int]) -> list[P
     ]
 
 
+def _calls(turns: Sequence[Turn], block: Places) -> bool:
+    return any(turns[place].tool_calls for place in block)
+
+
 def _result(turns: Sequence[Turn], room: _Room, weights: Sequence[float]) -> Truncation:
     def those(why: str | None) -> tuple[Turn, ...]:
         return tuple(turn for place, turn in enumerate(turns) if room.gone.get(place) == why)
@@ -158,6 +166,7 @@ def _result(turns: Sequence[Turn], room: _Room, weights: Sequence[float]) -> Tru
         kept=those(None),
         aside=those("aside"),
         oldest=those("oldest"),
+        pairs=those("pairs"),
         orphans=those("orphan"),
         weights=tuple(weights),
         tokens=room.tokens,

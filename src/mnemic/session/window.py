@@ -16,10 +16,10 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from mnemic.checks import whole
 from mnemic.crypto import DataKey
-from mnemic.errors import InvalidInput, MnemicError
+from mnemic.errors import InvalidInput, MnemicError, StorageError
 from mnemic.keys import KeyRing
 from mnemic.model import Actor, Turn, Vector, known_actor
-from mnemic.session.messages import MAX_READ, MessageLog, read_turns, session_ids
+from mnemic.session.messages import MAX_READ, Logged, MessageLog, read_turns, session_ids
 from mnemic.session.window_blocks import (
     Block,
     DamagedBlock,
@@ -92,15 +92,11 @@ class Window:
         if vectors and len(vectors) != len(turns):
             raise InvalidInput("vectors_not_matching", "Give one vector for each turn, or none.")
         store, trust = self._store, self._trust
-        if store is None or trust is None or self._encode is None:
-            logged = await self._log.log(actor, turns)
-        else:
-            encoding = asyncio.ensure_future(self._encoded(self._encode, actor, turns, vectors))
-            try:
-                logged = await self._log.log(actor, turns)
-                vectors = await encoding
-            finally:
-                encoding.cancel()
+        try:
+            logged, vectors = await self._logged(actor, turns, vectors)
+        except (asyncio.CancelledError, StorageError):
+            self._doubt(actor)  # what was logged then is not known
+            raise
         if store is not None and trust is not None and logged.seqs:
             place = await trust.logged(actor, max(logged.seqs))
             if len(logged.new) != len(vectors):  # some were there before
@@ -108,6 +104,25 @@ class Window:
                 vectors = [known.get(turn.seq or 0) for turn in logged.new] if known else ()
             await self._push(store, place, logged.new, vectors)
         return list(logged.seqs)
+
+    async def _logged(
+        self, actor: Actor, turns: Sequence[Turn], vectors: Sequence[Vector | None]
+    ) -> tuple[Logged, Sequence[Vector | None]]:
+        """Append to the log, and meanwhile make the vectors."""
+        if self._store is None or self._encode is None:
+            return await self._log.log(actor, turns), vectors
+        encoding = asyncio.ensure_future(self._encoded(self._encode, actor, turns, vectors))
+        try:
+            return await self._log.log(actor, turns), await encoding
+        finally:
+            encoding.cancel()
+
+    def _doubt(self, actor: Actor) -> None:
+        """See to it that nobody takes the window of a session for as new as its log."""
+        if self._store is not None and self._trust is not None:
+            place = self._trust.forget(actor)
+            if place is not None:
+                self._store.calls.owe(place.name)
 
     async def read(self, actor: Actor, last: int = 20) -> list[Turn]:
         """Return the newest ``last`` turns (0 to 10,000), oldest first; all when there are fewer.
@@ -269,9 +284,11 @@ class Window:
                 await store.push(place.name, blocks)
             else:
                 await store.drop(place.name)
-        except RedisAway:
+        except (RedisAway, asyncio.CancelledError) as error:
             self.counts.unpushed += 1
             store.calls.owe(place.name)
+            if not isinstance(error, RedisAway):
+                raise
         else:
             self.counts.pushed += 1
 

@@ -27,12 +27,11 @@ __all__ = [
     "BLOCK",
     "Block",
     "DamagedBlock",
-    "Mark",
     "blocks_of",
     "fitting",
-    "vectors_in",
     "split",
     "turns_in",
+    "vectors_in",
 ]
 
 BLOCK = 20

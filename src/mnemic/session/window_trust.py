@@ -2,8 +2,8 @@
 
 A window cannot show that its newest turn is missing: whoever logged it may have been killed before it pushed,
 and a Redis that failed over or came back may have lost it. So a process asks the log how new a session is
-before it first believes a window, once a minute after that, and again whenever a connection to Redis was lost
-or made. What it logged itself it knows without asking.
+before it first believes a window, once a minute after that, and again whenever Redis was away or another
+server answers for it. What it logged itself it knows without asking.
 """
 
 from __future__ import annotations
@@ -102,9 +102,9 @@ class Trust:
         place.seq = max(place.seq, seq)
         return place
 
-    def forget(self, actor: Actor) -> None:
-        """Know nothing of a session any more."""
-        self._places.pop((actor.user, actor.session), None)
+    def forget(self, actor: Actor) -> Place | None:
+        """Know nothing of a session any more; return what was known."""
+        return self._places.pop((actor.user, actor.session), None)
 
     def forget_names(self, names: frozenset[bytes]) -> None:
         """Know nothing any more of sessions by the names of their windows."""

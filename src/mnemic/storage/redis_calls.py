@@ -3,7 +3,8 @@
 Calls that come together go out together, as one pipeline. A call never waits longer than twice the timeout.
 After a lost connection a batch is repeated once; when that fails too, Redis counts as away: calls fail at
 once (``RedisAway``) and a task in the background asks until it is there again. Every call must therefore be
-safe to repeat. ``epoch`` changes whenever a connection was lost or made: what Redis held before may be gone.
+safe to repeat. ``epoch`` changes whenever Redis was away, a connection was lost, or another run of a server
+answers: what Redis held before may be gone.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from mnemic.errors import MnemicError
-from mnemic.storage.redis_client import Client, Command, connect
+from mnemic.storage.redis_client import Client, Command, connect, failures
 from mnemic.storage.redis_url import Target
 
 _MOST_OWED = 10_000
@@ -63,6 +64,8 @@ class Calls:
         )
         self._connections, self._timeout, self._pause = connections, timeout, pause
         self._revive = revive
+        self._runs: dict[str, str] = {}
+        self._told: set[str] = set()
         self._waiting: deque[_Call] = deque()
         self._lanes = 0
         self._owed: set[bytes] = set()
@@ -87,7 +90,9 @@ class Calls:
         self._mend()
 
     async def close(self) -> None:
-        """Let what is under way end in failure and close all connections; idempotent."""
+        """Remove what is owed, let what is under way end in failure, close all connections; idempotent."""
+        if self._owed and not self.away:
+            await self._recovered()
         self.away = self._mending = True
         self._fail(self._waiting)
         for task in tuple(self._tasks):
@@ -105,12 +110,10 @@ class Calls:
             self._lanes -= 1
 
     async def _send(self, batch: Sequence[_Call]) -> None:
-        from redis.exceptions import RedisError
-
         try:
             async with asyncio.timeout(self._timeout):
                 answers = await self._answers(batch)
-        except (RedisError, OSError, TimeoutError) as error:
+        except failures() as error:
             self._lose(error)
             self._fail([*batch, *self._waiting])
             self._waiting.clear()
@@ -127,7 +130,7 @@ class Calls:
             if _lost(answer):
                 self._lose(answer)
             else:
-                _logger.warning("redis refused a script: error=%s", type(answer).__name__)
+                self._refused(type(answer).__name__)
 
     async def _answers(self, batch: Sequence[_Call]) -> list[Any]:
         """Run a batch; what a server has no script for goes out again with its text."""
@@ -172,8 +175,18 @@ class Calls:
         self.away = True
         self._mend()
 
-    def _connected(self) -> None:
-        self.epoch += 1
+    def _refused(self, error: str) -> None:
+        """Say once what a server refuses: it goes on doing so at every call."""
+        if error not in self._told:
+            self._told.add(error)
+            _logger.warning("redis refused a script: error=%s", error)
+
+    def _connected(self, node: str, run: str | None) -> None:
+        """A pool that grows is no reason for doubt; another server, or one that was started again, is."""
+        if run is None or self._runs.get(node) != run:
+            self.epoch += 1
+        if run is not None:
+            self._runs[node] = run
 
     def _mend(self) -> None:
         if not self._mending:
@@ -195,15 +208,13 @@ class Calls:
             self._mending = False
 
     async def _recovered(self) -> bool:
-        from redis.exceptions import RedisError
-
         try:
             if self.away and self._revive is not None:
                 await asyncio.to_thread(self._revive)
             async with asyncio.timeout(8 * self._timeout):
                 await self._client.ping()
                 await self._pay()
-        except (RedisError, OSError, TimeoutError):
+        except failures():
             return False
         except MnemicError as error:
             _logger.warning("redis cannot be started: code=%s", error.code)

@@ -7,14 +7,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
+from importlib.util import find_spec
 from typing import Any, Protocol
 
+from mnemic.errors import ConfigurationError
 from mnemic.storage.redis_url import Target
 
 HEALTH_CHECK = 30
 """Seconds after which an idle connection is asked whether it lives before it is used."""
 Command = tuple[Any, ...]
-OnConnect = Callable[[], None]
+OnConnect = Callable[[str, str | None], None]
+"""Is told of every new connection: to which node (of a cluster), and which run of a server answers there, if
+it tells."""
 
 
 class Client(Protocol):
@@ -35,19 +39,37 @@ class Client(Protocol):
         """Close all connections."""
 
 
+def failures() -> tuple[type[Exception], ...]:
+    """Return what a call may fail with; a cluster's exception is no RedisError."""
+    from redis.exceptions import RedisClusterException, RedisError
+
+    return RedisError, RedisClusterException, OSError, TimeoutError
+
+
+def require_redis() -> None:
+    """Raise ConfigurationError (``redis_not_installed``) where redis-py is missing."""
+    if find_spec("redis") is None:
+        raise ConfigurationError(
+            "redis_not_installed",
+            "The client of Redis is not installed: run pip install 'mnemic[redis]'.",
+        )
+
+
 def connect(target: Target, *, connections: int, timeout: float, on_connect: OnConnect) -> Client:
-    """Return a client; nothing is connected yet. ``on_connect`` is told of every new connection.
+    """Return a client; nothing is connected yet. ``on_connect``: see ``OnConnect``.
 
     ``connections`` is how many batches are under way at once at most, each over a connection of its own (of a
     cluster: over up to 8 to each node); ``timeout`` in seconds what one connection attempt or one answer may
-    take.
+    take. Raises ConfigurationError (``redis_not_installed``).
     """
+    require_redis()
     from redis.asyncio.retry import Retry
     from redis.backoff import NoBackoff
 
     async def connected(connection: Any) -> None:
         await connection.on_connect()
-        on_connect()
+        node = repr(connection) if target.kind == "cluster" else ""
+        on_connect(node, await _run_of(connection))
 
     options: dict[str, Any] = {
         "socket_timeout": timeout,
@@ -110,14 +132,12 @@ class _Cluster:
         self._redis = redis
 
     async def send(self, commands: Sequence[Command]) -> list[Any]:
-        from redis.exceptions import RedisError
-
         answers = await asyncio.gather(
             *(self._redis.execute_command(*command) for command in commands),
             return_exceptions=True,
         )
         for answer in answers:
-            if isinstance(answer, BaseException) and not isinstance(answer, RedisError | OSError):
+            if isinstance(answer, BaseException) and not isinstance(answer, failures()):
                 raise answer
         return list(answers)
 
@@ -127,6 +147,20 @@ class _Cluster:
 
     async def aclose(self) -> None:
         await self._redis.aclose()
+
+
+async def _run_of(connection: Any) -> str | None:
+    """Return what tells one run of a server from every other; None where asking is not allowed."""
+    from redis.exceptions import ResponseError
+
+    await connection.send_command("INFO", "server")
+    try:
+        told = await connection.read_response()
+    except ResponseError:
+        return None
+    text = told.decode() if isinstance(told, bytes) else str(told)
+    _, _, rest = text.partition("\nrun_id:")
+    return rest.split("\r", 1)[0].strip() or None
 
 
 def _cluster(
@@ -144,7 +178,6 @@ def _cluster(
         password=target.password,
         ssl=target.ssl,
         ssl_ca_certs=target.ssl_ca_certs,
-        cluster_error_retry_attempts=1,
         **options,
     )
     # RedisCluster takes no such argument, and nodes copy these when they are found

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Literal
-from urllib.parse import SplitResult, parse_qs, unquote, urlsplit
+from urllib.parse import parse_qs, unquote, urlsplit
 
 from mnemic.errors import ConfigurationError
 
@@ -42,7 +42,7 @@ class Target:
 def target_of(url: str) -> Target:
     """Return what a URL names. Raises ConfigurationError (``redis_url_invalid``), without the URL."""
     try:
-        return _read(urlsplit(url))
+        return _read(url.removeprefix("redis+"), compound=url.startswith("redis+"))
     except ValueError:
         raise ConfigurationError(
             "redis_url_invalid",
@@ -51,11 +51,12 @@ def target_of(url: str) -> Target:
         ) from None
 
 
-def _read(parts: SplitResult) -> Target:
-    kind = parts.scheme.removeprefix("redis+")
+def _read(url: str, *, compound: bool) -> Target:
+    parts = urlsplit(url)
+    kind = parts.scheme
     if kind in _SINGLE and (parts.path if kind == "unix" else parts.hostname):
-        return Target("single", url=parts._replace(scheme=kind).geturl())
-    if kind not in ("sentinel", "cluster"):
+        return Target("single", url=url)
+    if kind not in ("sentinel", "cluster") or not compound:
         raise ValueError(kind)
     query = {name: values[-1] for name, values in parse_qs(parts.query).items()}
     service = unquote(parts.path.strip("/"))

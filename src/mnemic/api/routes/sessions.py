@@ -17,7 +17,7 @@ from mnemic.api.guard import Guarded
 from mnemic.api.paths import SessionId
 from mnemic.api.queries import ReadTurns
 from mnemic.api.replies import reply
-from mnemic.api.views import plain
+from mnemic.api.session_shapes import turn_view
 from mnemic.model import Actor, Turn
 
 router = APIRouter(prefix="/api/sessions/{session_id}", route_class=Guarded, tags=["sessions"])
@@ -29,7 +29,20 @@ router = APIRouter(prefix="/api/sessions/{session_id}", route_class=Guarded, tag
 async def append(who: Who, session_id: SessionId, body: AppendMessages) -> Response:
     """Append turns in order, all or none, and return their sequence numbers."""
     actor = _in_session(who, session_id)
-    turns = [Turn(m.role, m.content, m.created_at, speaker=m.speaker) for m in body.messages]
+    turns = [
+        Turn(
+            role=message.role,
+            content=message.content,
+            created_at=message.created_at,
+            speaker=message.speaker,
+            tool_calls=() if message.tool_calls is None else message.tool_calls,
+            tool_call_id=message.tool_call_id,
+            intent=message.intent,
+            pinned=message.pinned,
+            client_id=message.client_id,
+        )
+        for message in body.messages
+    ]
 
     def appended(seqs: Sequence[int]) -> Answer:
         return reply({"session": actor.session, "seqs": list(seqs)}, 201)
@@ -43,7 +56,9 @@ async def read(who: Who, session_id: SessionId, query: Annotated[ReadTurns, Quer
     turns = who.memory.sessions.read(
         _in_session(who, session_id), after=query.after, limit=query.limit
     )
-    return await who.read(turns, lambda found: reply({"messages": plain(found)}))
+    return await who.read(
+        turns, lambda found: reply({"messages": [turn_view(turn) for turn in found]})
+    )
 
 
 def _in_session(who: Asked, session_id: str) -> Actor:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
@@ -28,6 +28,7 @@ from mnemic.longterm.sensitive.described import find_described
 from mnemic.longterm.sensitive.fold import Folded, Span, fold
 from mnemic.longterm.sensitive.health import find_medical
 from mnemic.longterm.sensitive.ids import find_ids
+from mnemic.longterm.sensitive.lazy import lazy
 from mnemic.longterm.sensitive.logins import find_logins
 from mnemic.longterm.sensitive.passwords import find_told
 from mnemic.longterm.sensitive.places import find_places
@@ -52,6 +53,10 @@ DEFAULT_CATEGORIES: frozenset[str] = frozenset(
 CATEGORIES: frozenset[str] = DEFAULT_CATEGORIES | {"email", "phone"}
 
 _SECRETS = frozenset({"password", "api_key", "token"})
+_CODE = lazy(
+    r"(?<![0-9A-Za-z])(?:[0-9A-Fa-f]{8}(?:-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}|[0-9A-Fa-f]{20,})"
+    r"(?![0-9A-Za-z])"
+)
 _MASKED = re.compile(r"#[a-z_]+_masked")
 _NUMBER = re.compile(
     r"\d(?:[ \-.·/:()]{0,3}[A-Za-z]?\d){5}|\d{4}[A-Za-z]\d|\d[A-Za-z]{2}\d|[A-Za-z]{5}\d{4}[A-Za-z]"
@@ -97,14 +102,31 @@ def find_sensitive(
     folded = fold(text)
     possible = {gate for gate in (_ANY, _LATIN, _TOKEN, _NUMBER) if gate.search(folded.text)}
     kept: list[Span] = []
+    codes = _codes(folded.text) if _NUMBER in possible else ()
     for offered, gate, detect in _DETECTORS:
         if gate in possible and offered & categories:
             for span in detect(folded):
-                if span.category in categories and not _MASKED.search(
-                    folded.text, span.start, span.end
-                ):
+                if span.category not in categories or _is_piece(span, codes):
+                    continue
+                if not _MASKED.search(folded.text, span.start, span.end):
                     _keep(kept, span)
     return tuple(_finding(folded, span) for span in kept)
+
+
+def _codes(text: str) -> tuple[tuple[int, int], ...]:
+    """Return where UUIDs, hashes and commit ids stand: hex digits with letters among them."""
+    found = (match.span() for match in _CODE.finditer(text))
+    return tuple((start, end) for start, end in found if not text[start:end].isdigit())
+
+
+def _is_piece(span: Span, codes: Sequence[tuple[int, int]]) -> bool:
+    """Tell whether something is a piece of a code, whose digits mean nothing; secrets may look like that."""
+    if span.category in _SECRETS:
+        return False
+    return any(
+        start <= span.start and span.end <= end and (start, end) != (span.start, span.end)
+        for start, end in codes
+    )
 
 
 def _keep(kept: list[Span], span: Span) -> None:

@@ -167,9 +167,11 @@ begin
         declare
             -- rows that hang on others come first, so that every row is counted and none goes by cascade
             personal text[] := array[
-                'task_events', 'task_state', 'item_usage', 'verification', 'reembedding', 'memory_item', 'chunk',
+                'checkpoint_archive', 'session_state_snapshot', 'checkpoint_writes', 'checkpoint_blobs', 'checkpoints',
+                'thread', 'task_events', 'task_state', 'store_item', 'item_usage', 'verification', 'reembedding', 'memory_item', 'chunk',
                 'chunk_draft', 'resource', 'extraction_log', 'message', 'session_state', 'session', 'embedding_settings',
-                'consent_log', 'idempotency_key', 'api_key', 'data_key', 'project_member', 'project', 'app_user'];
+                'consent_log', 'idempotency_key', 'api_key', 'data_key', 'user_profile', 'key_decision',
+                'project_profile', 'project_member', 'project', 'app_user', 'outbox'];
             counts bigint[] := array_fill(0::bigint, array[cardinality(personal)]);
             who text;
             own text;
@@ -194,9 +196,11 @@ begin
             end loop;
             for i in 1 .. cardinality(personal) loop
                 execute format(
-                    'with gone as (delete from %%I t where (t.scope_key = $1 or starts_with(t.scope_key, $2)'
-                    ' or t.scope_key = any ($3)) %%s returning 1) select count(*) from gone',
+                    'with gone as (delete from %%I t where (%%s) %%s returning 1) select count(*) from gone',
                     personal[i],
+                    case when personal[i] in ('checkpoint_writes', 'checkpoint_blobs', 'checkpoints')
+                        then 't.thread_id in (select h.thread_id from thread h where h.scope_key = $1)'
+                        else 't.scope_key = $1 or starts_with(t.scope_key, $2) or t.scope_key = any ($3)' end,
                     case personal[i]
                         when 'item_usage' then 'or (t.scope_key = any ($5) and exists (select from memory_item m'
                             ' where m.scope_key = t.scope_key and m.id = t.id and m.owner_id = $4))'
@@ -211,6 +215,7 @@ begin
                         when 'chunk' then 'or (t.scope_key = any ($5) and exists (select from resource r'
                             ' where r.scope_key = t.scope_key and r.id = t.resource_id and r.owner_id = $4))'
                         when 'memory_item' then 'or (t.scope_key = any ($5) and t.owner_id = $4)'
+                        when 'store_item' then 'or (t.scope_key = any ($5) and t.owner_id = $4)'
                         when 'resource' then 'or (t.scope_key = any ($5) and t.owner_id = $4)'
                         when 'chunk_draft' then 'or (t.scope_key = any ($5) and t.owner_id = $4)'
                         when 'data_key' then 'or t.author_id = $4'

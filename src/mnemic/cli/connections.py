@@ -1,0 +1,52 @@
+"""How long may a connection take to say what it wants?
+
+A request's head must be there within seconds of its first byte, and a new connection's first one within
+seconds of the connection: whoever sends a byte now and then would otherwise hold a connection for ever. What
+comes after the answer has been given is not waited for any longer than that either.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+HEAD_SECONDS = 10.0
+"""Seconds for the head of a request."""
+
+
+def impatient(seconds: float = HEAD_SECONDS) -> type[H11Protocol]:
+    """Return uvicorn's protocol with that limit."""
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Impatient(H11Protocol):
+        """Closes connections that do not come to the point."""
+
+        _until: asyncio.TimerHandle | None = None
+
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+            super().connection_made(transport)
+            self._wait()
+
+        def data_received(self, data: bytes) -> None:
+            super().data_received(data)
+            if self.cycle is not None and not self.cycle.response_complete:
+                self._cancel()
+            elif self._until is None:
+                self._wait()
+
+        def connection_lost(self, exc: Exception | None) -> None:
+            self._cancel()
+            super().connection_lost(exc)
+
+        def _wait(self) -> None:
+            self._until = self.loop.call_later(seconds, self.transport.close)
+
+        def _cancel(self) -> None:
+            if self._until is not None:
+                self._until.cancel()
+                self._until = None
+
+    return Impatient

@@ -1,0 +1,1 @@
+"""Where did an agent stop, and how does it go on? LangGraph checkpoints, snapshots, approvals, archive."""

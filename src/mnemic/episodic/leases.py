@@ -1,0 +1,148 @@
+"""Who may write a thread now? One run at a time, and only on top of what is newest.
+
+A checkpoint names its parent. When others have gone on from there meanwhile, the thread would have two ends
+and one of them would be lost without a word: that is a conflict here, and going on from an earlier checkpoint
+is said aloud, with ``episodes.fork()``. A lease keeps others out before they have done anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid4
+
+from mnemic.checks import whole
+from mnemic.episodic.threads import Place
+from mnemic.errors import Conflict, NotFound
+from mnemic.storage.pool import Transaction
+from mnemic.storage.statements import statements
+
+_SQL = statements("episodes")
+LONGEST = 86_400
+"""Seconds for which a lease may be held."""
+_FORKING: ContextVar[bool] = ContextVar("mnemic_forking", default=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    """The right to write a thread alone until a moment; ``config`` is what a graph is to be run with."""
+
+    thread: str
+    token: UUID
+    until: datetime
+    config: Mapping[str, Any]
+
+
+@contextmanager
+def forking() -> Iterator[None]:
+    """Let a checkpoint follow on any earlier one in here."""
+    token = _FORKING.set(True)
+    try:
+        yield
+    finally:
+        _FORKING.reset(token)
+
+
+async def admit(tx: Transaction, place: Place, *, alone: bool = True) -> str:
+    """Let a run write the thread, ``alone`` until the transaction ends; return the thread's session.
+
+    Raises Conflict: ``thread_leased`` while another run has it, ``session_closed`` when its session has
+    ended; NotFound (``unknown_thread``).
+    """
+    row = await tx.one(_SQL["hold_thread" if alone else "thread"], place.ids)
+    session = _session(row)
+    if row is not None and row["leased"] and row["lease_token"] != place.token:
+        raise Conflict(
+            "thread_leased",
+            "Another run is at this thread: wait for it, or run with the config of its lease.",
+        )
+    return session
+
+
+async def hold(tx: Transaction, place: Place) -> str:
+    """Hold the thread until the transaction ends, whoever has its lease; return its session.
+
+    Raises as ``admit``, but for the lease.
+    """
+    return _session(await tx.one(_SQL["hold_thread"], {**place.ids, "named": False}))
+
+
+def _session(row: Mapping[str, Any] | None) -> str:
+    if row is None:
+        raise unknown_thread()
+    if row["closed"]:
+        raise Conflict("session_closed", "This session was closed: open another one.")
+    return str(row["session_id"])
+
+
+async def require_newest(
+    tx: Transaction,
+    place: Place,
+    ns: str,
+    parent: object,
+    new: str,
+    *,
+    empty: bool,
+) -> None:
+    """Raise Conflict unless a checkpoint goes on from the newest: ``checkpoint_behind``, and
+    ``checkpoint_clock`` when its id, which holds its time, would not come last.
+
+    A checkpoint without a parent is from a run that found the thread empty; an ``empty`` one, which no run
+    makes, stands for nothing that could be lost.
+    """
+    at = place.ids | {"checkpoint_ns": ns}
+    newest = await tx.one(_SQL["newest"], at)
+    if newest is None or newest["checkpoint_id"] == new or _FORKING.get():
+        return
+    if await tx.one(_SQL["parent_of"], at | {"checkpoint_id": new}) is not None:
+        return  # the same again
+    if newest["checkpoint_id"] != parent and not (empty and parent is None):
+        raise Conflict(
+            "checkpoint_behind",
+            "This thread has gone on meanwhile: load it again; or call episodes.fork() first, to go on from"
+            " an earlier checkpoint.",
+        )
+    if new < newest["checkpoint_id"]:
+        raise Conflict(
+            "checkpoint_clock",
+            "The clock of this machine is behind that of the one that wrote this thread last: try again"
+            " in a while, and set the clocks.",
+        )
+
+
+async def take(tx: Transaction, place: Place, seconds: float, token: UUID | None) -> Lease:
+    """Take the lease of a thread, made where there is none. Raises Conflict (``thread_leased``)."""
+    await tx.run(_SQL["know_thread"], place.ids)
+    token = token or uuid4()
+    lease = timedelta(seconds=whole(seconds, 1, LONGEST, "lease"))
+    row = await tx.one(_SQL["take_lease"], place.ids | {"token": token, "lease": lease})
+    if row is None:
+        raise Conflict("thread_leased", "Another run is at this thread: wait for it.")
+    return _lease(place, token, row["lease_until"])
+
+
+async def renew(tx: Transaction, place: Place, token: UUID, seconds: float) -> Lease:
+    """Hold a lease for longer, from now on. Raises Conflict (``lease_lost``) once it is over."""
+    lease = timedelta(seconds=whole(seconds, 1, LONGEST, "lease"))
+    row = await tx.one(_SQL["renew_lease"], place.ids | {"token": token, "lease": lease})
+    if row is None:
+        raise Conflict("lease_lost", "This lease is over: take the thread again.")
+    return _lease(place, token, row["lease_until"])
+
+
+async def drop(tx: Transaction, place: Place, token: UUID) -> None:
+    """Give a lease back; one that is over is no error."""
+    await tx.run(_SQL["drop_lease"], place.ids | {"token": token})
+
+
+def unknown_thread() -> NotFound:
+    """Return the error for a thread that is not there, or somebody else's."""
+    return NotFound("unknown_thread", "There is no such thread or session.")
+
+
+def _lease(place: Place, token: UUID, until: datetime) -> Lease:
+    return Lease(place.thread, token, until, Place(place.actor, place.thread, token).config())

@@ -1,0 +1,1 @@
+"""How do agents of other frameworks use the memory? Each framework is an extra, loaded when asked for."""

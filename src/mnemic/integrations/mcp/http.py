@@ -1,0 +1,154 @@
+"""How is a memory served to MCP clients over HTTP? With the credentials of the REST service, and no state.
+
+Every request is complete in itself: any worker may answer it, and nothing is lost while a client idles.
+Streams carry a heartbeat. Who asks stands in the request's headers, never in its body.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator, Iterable
+from contextlib import asynccontextmanager
+from typing import Any, Protocol
+
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from mnemic.access.apikeys import Right
+from mnemic.access.credentials import Identity
+from mnemic.errors import (
+    ConfigurationError,
+    InvalidInput,
+    MnemicError,
+    RateLimited,
+    StorageError,
+    Unauthenticated,
+)
+from mnemic.integrations.mcp.door import Caller, Door
+from mnemic.integrations.mcp.server import make_server
+from mnemic.model import Actor
+from mnemic.service import MemoryService
+
+PATH = "/mcp"
+_IDENTITY = "mnemic.identity"
+
+
+class Authentication(Protocol):
+    """Tells who asks, from the headers and nothing else: ``access.credentials.Authenticator``."""
+
+    async def authenticate(self, headers: Iterable[tuple[str, str]], /) -> Identity:
+        """Return who asks. Raises Unauthenticated, PermissionDenied, InvalidInput."""
+
+
+class Rates(Protocol):
+    """Counts requests."""
+
+    async def admit(self, rate_key: str, /) -> None:
+        """Count one request of this key. Raises RateLimited (``retry_after`` in seconds)."""
+
+
+class Endpoint:
+    """An ASGI application that answers at ``/mcp``, while ``running``.
+
+    Put it into another application as a mount, or serve it alone.
+    """
+
+    def __init__(
+        self,
+        memory: MemoryService,
+        auth: Authentication,
+        *,
+        rates: Rates | None = None,
+        path: str = PATH,
+    ) -> None:
+        self._auth = auth
+        self._rates = rates
+
+        async def opened() -> MemoryService:
+            return memory
+
+        self._server = make_server(Door(opened, _who))
+        self._app: ASGIApp = self._server.streamable_http_app(
+            streamable_http_path=path,
+            stateless_http=True,
+            max_request_body_size=memory.settings.max_body_bytes,
+            # who has no credential is turned away before that: a name that was rebound gains nothing
+            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+        )
+
+    @asynccontextmanager
+    async def running(self) -> AsyncIterator[None]:
+        """Answer requests in here; once only."""
+        async with self._server.session_manager.run():
+            yield
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            await _lifespan(self, receive, send)
+            return
+        if scope["type"] != "http":
+            return
+        try:
+            identity = await self._auth.authenticate(_headers(scope))
+            if self._rates is not None:
+                await self._rates.admit(identity.rate_key)
+        except MnemicError as error:
+            await _refuse(error, send)
+            return
+        state = scope.setdefault("state", {})
+        state["credential"], state["template"] = identity.credential, PATH
+        state[_IDENTITY] = identity
+        await self._app(scope, receive, send)
+
+
+def _who(caller: Caller, right: Right) -> Actor:
+    """Return who sent the request that a call came with, if their credential has the right."""
+    request: Any = caller.request_context.request
+    identity = None if request is None else request.scope["state"].get(_IDENTITY)
+    if not isinstance(identity, Identity):
+        raise Unauthenticated("credential_missing", "Send an API key: Authorization: Bearer mk_...")
+    return identity.require(right)
+
+
+def _headers(scope: Scope) -> list[tuple[str, str]]:
+    return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
+
+
+def _status(error: MnemicError) -> int:
+    if isinstance(error, Unauthenticated):
+        return 401
+    if isinstance(error, RateLimited):
+        return 429
+    if isinstance(error, ConfigurationError | StorageError):
+        return 503
+    return 400 if isinstance(error, InvalidInput) else 403
+
+
+async def _refuse(error: MnemicError, send: Send) -> None:
+    """Answer with a problem, as the REST service does."""
+    status = _status(error)
+    headers = [(b"content-type", b"application/problem+json")]
+    if status == 401:
+        headers.append((b"www-authenticate", b'Bearer realm="mnemic"'))
+    if isinstance(error, RateLimited):
+        seconds = max(1, round(float(str(error.details.get("retry_after", 1)))))
+        headers.append((b"retry-after", str(seconds).encode()))
+    body = json.dumps(
+        {
+            "type": f"urn:mnemic:reason:{error.code}",
+            "title": error.message,
+            "status": status,
+            "code": error.code,
+        }
+    ).encode()
+    await send({"type": "http.response.start", "status": status, "headers": headers})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def _lifespan(endpoint: Endpoint, receive: Receive, send: Send) -> None:
+    """Run for as long as whoever serves us says."""
+    await receive()
+    async with endpoint.running():
+        await send({"type": "lifespan.startup.complete"})
+        await receive()
+    await send({"type": "lifespan.shutdown.complete"})

@@ -1,0 +1,52 @@
+"""How is a profile handed out? Every field by name; e-mail and phone masked unless asked for. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from mnemic.profile.contact import masked_email, masked_phone
+from mnemic.profile.fields import PROJECT_FIELDS, USER_FIELDS, origins, shown
+from mnemic.profile.refresh import Standing
+from mnemic.profile.values import Decision, Fields, Profile, ProjectProfile, Value
+
+_MASKS: Mapping[str, Callable[[str], str]] = {"email": masked_email, "phone": masked_phone}
+
+
+def user_profile(
+    user: str, standing: Standing, *, contact: bool, with_items: bool = True
+) -> Profile:
+    """Return a user's profile as it stands; without items it tells no origins."""
+    fields = standing.fields
+    return Profile(
+        user,
+        values_of_user(fields, contact=contact),
+        origins(fields) if with_items else {},
+        standing.version,
+        standing.created_at,
+        standing.updated_at,
+    )
+
+
+def values_of_user(fields: Fields, *, contact: bool) -> dict[str, Value]:
+    """Return the values of a user's fields."""
+    values = shown(fields, USER_FIELDS)
+    for name, mask in _MASKS.items():
+        value = values[name]
+        if isinstance(value, str) and not contact:
+            values[name] = mask(value)
+    return values
+
+
+def project_profile(
+    project: str, standing: Standing, decided: tuple[Decision, ...]
+) -> ProjectProfile:
+    """Return a project's profile as it stands."""
+    return ProjectProfile(
+        project,
+        shown(standing.fields, PROJECT_FIELDS),
+        decided,
+        origins(standing.fields),
+        standing.version,
+        standing.created_at,
+        standing.updated_at,
+    )

@@ -1,0 +1,72 @@
+"""Can a conversation be looked at, kept for and ended from a terminal?"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from e2e.program import Cli
+
+
+def said(cli: Cli, user: str, session: str, *contents: str) -> None:
+    rows = [{"session": session, "role": "user", "content": text} for text in contents]
+    path = Path(cli.home) / f"{user}.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    cli.json("ingest", path, user=user)
+
+
+def test_a_session_from_its_turns_to_its_end(cli: Cli) -> None:
+    said(cli, "sam", "s1", *(f"The wooden boat needs {n} planks" for n in range(1, 31)))
+    shown = cli.json("session", "show", "s1", user="sam")
+    assert (shown["turns"], shown["closed_at"], shown["keeps"]) == (30, None, [])
+    assert cli.json("session", "show", "--session", "s1", user="sam") == shown
+    read = cli.json("session", "messages", "s1", "--after", "28", user="sam")["messages"]
+    assert [(one["seq"], one["content"]) for one in read] == [
+        (29, "The wooden boat needs 29 planks"),
+        (30, "The wooden boat needs 30 planks"),
+    ]
+    assert "client_id" not in read[0]
+    window = cli.json("session", "window", "s1", "--last", "2", user="sam")
+    assert [one["seq"] for one in window["messages"]] == [29, 30]
+    small = cli.json("session", "window", "s1", "--budget", "200", user="sam")
+    assert small["tokens"] <= 200
+    assert small["summary"]["by"] == "extract"
+    told = cli("session", "window", "s1", "--budget", "200", user="sam").out
+    assert told.startswith("Summary of turns ")
+    ended = cli.json("session", "close", "s1", user="sam")
+    assert (ended["session_id"], ended["problem"]) == ("s1", None)
+    assert cli.json("session", "close", "s1", user="sam")["closed_at"] == ended["closed_at"]
+    assert cli.json("session", "show", "s1", user="sam")["closed_at"] == ended["closed_at"]
+
+
+def test_a_value_is_kept_as_json_or_as_text(cli: Cli) -> None:
+    for typed, value in (
+        ('{"to": "李"}', {"to": "李"}),
+        ("12.5", 12.5),
+        ("maple room", "maple room"),
+    ):
+        entry = cli.json("session", "set", "draft", typed, "--session", "s1", user="sue")
+        assert entry["value"] == value
+        got = cli.json("session", "get", "draft", "--session", "s1", user="sue")
+        assert got == entry
+    assert cli("session", "get", "draft", "--session", "s1", user="sue").out == '"maple room"\n'
+    assert cli.json("session", "show", "s1", user="sue")["keeps"] == ["draft"]
+
+
+def test_what_cannot_be_meant_is_told(cli: Cli) -> None:
+    said(cli, "sol", "s1", "hello there")
+    for args, code, reason in (
+        (("session", "show"), 2, "session_required"),
+        (("session", "show", "s9"), 1, "session_not_found"),
+        (("session", "close", "s9"), 1, "session_not_found"),
+        (("session", "messages", "s1", "--limit", "0"), 2, "limit_out_of_range"),
+        (("session", "window", "s1", "--last", "-1"), 2, "last_out_of_range"),
+        (("session", "window", "s1", "--budget", "3"), 2, "budget_tokens_out_of_range"),
+        (("session", "get", "nothing", "--session", "s1"), 1, "value_not_found"),
+        (("session", "set", "a", "1", "--ttl", "0", "--session", "s1"), 2, "ttl_out_of_range"),
+        (("session", "set", "", "1", "--session", "s1"), 2, "invalid_name"),
+    ):
+        assert cli.json(*args, user="sol", code=code)["reason"] == reason, args
+    assert (
+        cli.json("session", "show", "s1", user="stranger", code=1)["reason"] == "session_not_found"
+    )
