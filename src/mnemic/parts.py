@@ -10,6 +10,7 @@ from typing import Any
 from mnemic.audit import Audit
 from mnemic.chat import ChatModel, OpenAIChat
 from mnemic.consent import Consents
+from mnemic.contact import ContactIndex
 from mnemic.deployment import Deployment
 from mnemic.embedding.models import Models
 from mnemic.embedding.own import Choice
@@ -28,7 +29,6 @@ from mnemic.longterm.passes import Passes
 from mnemic.longterm.sensitive import DEFAULT_CATEGORIES, find_sensitive
 from mnemic.longterm.write import Writer
 from mnemic.model import Actor, Vector
-from mnemic.privacy.contact import ContactIndex
 from mnemic.privacy.erase import Erase
 from mnemic.profile.prose import Prose
 from mnemic.profile.refresh import Refresh

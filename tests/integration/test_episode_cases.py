@@ -6,10 +6,10 @@ import asyncio
 import dataclasses
 import sys
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from importlib.metadata import version
 from types import ModuleType
-from typing import Any
+from typing import Annotated, Any, TypedDict
 
 import pytest
 from episode_world import (
@@ -23,6 +23,7 @@ from episode_world import (
     opened,
     shared_schema,
 )
+from langgraph.channels import DeltaChannel
 from langgraph.graph import START, StateGraph
 from langgraph.types import Send, interrupt
 from pydantic import BaseModel
@@ -94,7 +95,6 @@ async def test_pf_111_a_thread_that_lost_some_of_its_rows_says_that_it_cannot(
 ) -> None:
     graph = counter(episodes.checkpointer())
     await graph.ainvoke({"mood": "glad"}, config(KIM))
-    steps = await episodes.history(KIM, "t1")
     await graph.ainvoke({"age": 4}, config(KIM))
     owner = await connect("owner")
     newest = await owner.execute(
@@ -107,8 +107,11 @@ async def test_pf_111_a_thread_that_lost_some_of_its_rows_says_that_it_cannot(
     with pytest.raises(StorageError) as told:
         await graph.ainvoke({"age": 5}, config(KIM))
     assert told.value.code == "checkpoint_incomplete"
-    # an earlier one is whole, and can be gone on from
-    forked = await episodes.fork(KIM, "t1", steps[0].checkpoint_id)
+    # an earlier one is whole, is found, and can be gone on from
+    steps = await episodes.history(KIM, "t1")
+    assert [one.step for one in steps if one.failure] == [4]
+    whole = next(one for one in steps if one.step == 1)
+    forked = await episodes.fork(KIM, "t1", whole.checkpoint_id)
     assert (await graph.ainvoke({"age": 5}, forked))["notes"] == ["note 0", "note 1"]
 
 
@@ -345,9 +348,22 @@ async def test_pf_080_an_erased_user_resumes_nothing(settings: Settings, connect
         for actor in (KIM, LEE):
             await graph.ainvoke({"mood": "glad"}, config(actor))
         (approval,) = await episodes.pending_approvals(KIM)
+        saver = episodes.checkpointer()
+        begun = await saver.aget_tuple(config(KIM))
+        assert begun is not None
         async with deployment.database.transaction(KIM) as tx:
             await tx.all("select * from erase_user(true)")
         deployment.keys.forget("user:kim")
+        # a run that was on its way saves nothing any more
+        with pytest.raises(Conflict) as refused:
+            await saver.aput(begun.config, begun.checkpoint, {"source": "loop", "step": 9}, {})
+        assert refused.value.code == "thread_gone"
+        with pytest.raises(Conflict) as refused:
+            await saver.aput_writes(begun.config, [("mood", "sad")], "task")
+        assert refused.value.code == "thread_gone"
+        owner = await connect("owner")
+        left = await owner.execute("select from app_user where user_id = 'kim'")
+        assert await left.fetchone() is None
         with pytest.raises(NotFound):
             await episodes.resume(KIM)
         with pytest.raises(NotFound):
@@ -393,6 +409,40 @@ async def test_durability_at_exit_keeps_the_question_and_its_answer(episodes: Ep
     decided = await episodes.approve(KIM, approval.id)
     assert (await graph.ainvoke(None, decided.config, durability="exit"))["sent"]
     assert (await episodes.resume(Actor("kim"), "s1")).status == "done"
+
+
+def joined(held: list[str] | None, new: Sequence[list[str]]) -> list[str]:
+    return [*(held or []), *(one for some in new for one in some)]
+
+
+class Growing(TypedDict, total=False):
+    """A list of which checkpoints keep the differences."""
+
+    lines: Annotated[list[str], DeltaChannel(joined, snapshot_frequency=3)]
+
+
+@pytest.mark.filterwarnings("ignore")  # the channel says of itself that it is new
+async def test_channels_that_keep_differences_are_rebuilt_and_left_whole(
+    episodes: Episodes,
+) -> None:
+    def compiled() -> Any:
+        graph = StateGraph(Growing)
+        graph.add_node("line", lambda state: {"lines": ["node"]})
+        graph.add_edge(START, "line")
+        return graph.compile(checkpointer=episodes.checkpointer())
+
+    for n in range(4):
+        await compiled().ainvoke({"lines": [f"line {n}"]}, config(KIM))
+    state = (await compiled().aget_state(config(KIM))).values
+    assert state["lines"] == [text for n in range(4) for text in (f"line {n}", "node")]
+    assert await episodes.archive(KIM, "t1", keep=1) == 0
+    with pytest.raises(Conflict) as refused:
+        await episodes.prune(KIM, "t1")
+    assert refused.value.code == "delta_thread"
+    forked = await episodes.fork(
+        KIM, "t1", (await episodes.history(KIM, "t1"))[0].checkpoint_id, into="t2"
+    )
+    assert (await compiled().aget_state(forked)).values == state
 
 
 async def test_sends_and_branches_that_meet_are_followed(episodes: Episodes) -> None:

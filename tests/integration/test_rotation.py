@@ -15,12 +15,12 @@ from rotation_world import KIM, LEE, OPERATOR, Place, contents, fresh_key, place
 from conftest import Connect, Prepare, Server
 from mnemic import Actor, MemoryService
 from mnemic.audit.verify import verify
+from mnemic.contact import ContactIndex, normalise_email
 from mnemic.deployment import Deployment
 from mnemic.errors import ConfigurationError, Conflict, KeyUnavailable
 from mnemic.keyfile import KeyFile
 from mnemic.keys import KeyProvider, deployment_secret
 from mnemic.privacy import rotate
-from mnemic.privacy.contact import ContactIndex, normalise_email
 
 USERS = [Actor(f"user{n}") for n in range(12)]
 

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.crypto import new_secret
-from mnemic.errors import InvalidInput
-from mnemic.privacy.contact import (
+from mnemic.contact import (
     ContactIndex,
     mask_email,
     mask_phone,
     normalise_email,
     normalise_phone,
 )
+from mnemic.crypto import new_secret
+from mnemic.errors import InvalidInput
 
 NAMES = st.text("abcdefghijklmnopqrstuvwxyz0123456789_-+", min_size=1, max_size=20)
 LABEL = st.text("abcdefghijklmnopqrstuvwxyz", min_size=1, max_size=15)

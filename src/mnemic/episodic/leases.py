@@ -7,6 +7,7 @@ is said aloud, with ``episodes.fork()``. A lease keeps others out before they ha
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -35,6 +36,37 @@ class Lease:
     token: UUID
     until: datetime
     config: Mapping[str, Any]
+
+
+class Lives:
+    """Which life of its user each thread was loaded in, for the threads of late that this process runs.
+
+    Whoever comes under the id of an erased user is somebody else: what a run from before still writes must
+    not become theirs.
+    """
+
+    def __init__(self, capacity: int = 10_000) -> None:
+        self._capacity = capacity
+        self._epochs: OrderedDict[str, int] = OrderedDict()
+
+    def begin(self, stored: str, epoch: int | None) -> None:
+        """Note the life that a thread is loaded in; None when its user is not known yet."""
+        self._epochs.pop(stored, None)
+        if epoch is not None:
+            self._epochs[stored] = epoch
+            if len(self._epochs) > self._capacity:
+                self._epochs.popitem(last=False)
+
+    async def require(self, tx: Transaction, place: Place) -> int:
+        """Return the life that this is; the user is known by now. Raises Conflict (``thread_gone``) when the
+        thread was loaded in another."""
+        epoch: int = tx.key_epoch
+        if not tx.known_user:  # when the transaction began: others may have come first
+            row = await tx.one(_SQL["life"], place.ids)
+            epoch = epoch if row is None else row["key_epoch"]
+        if self._epochs.get(place.stored, epoch) != epoch:
+            raise _gone()
+        return epoch
 
 
 @contextmanager
@@ -88,7 +120,7 @@ async def require_newest(
     *,
     empty: bool,
 ) -> None:
-    """Raise Conflict unless a checkpoint goes on from the newest: ``checkpoint_behind``, and
+    """Raise Conflict unless a checkpoint goes on from the newest: ``checkpoint_behind``, ``thread_gone``, and
     ``checkpoint_clock`` when its id, which holds its time, would not come last.
 
     A checkpoint without a parent is from a run that found the thread empty; an ``empty`` one, which no run
@@ -96,6 +128,8 @@ async def require_newest(
     """
     at = place.ids | {"checkpoint_ns": ns}
     newest = await tx.one(_SQL["newest"], at)
+    if newest is None and parent is not None:
+        raise _gone()
     if newest is None or newest["checkpoint_id"] == new or _FORKING.get():
         return
     if await tx.one(_SQL["parent_of"], at | {"checkpoint_id": new}) is not None:
@@ -142,6 +176,10 @@ async def drop(tx: Transaction, place: Place, token: UUID) -> None:
 def unknown_thread() -> NotFound:
     """Return the error for a thread that is not there, or somebody else's."""
     return NotFound("unknown_thread", "There is no such thread or session.")
+
+
+def _gone() -> Conflict:
+    return Conflict("thread_gone", "This thread was deleted while the run was at it.")
 
 
 def _lease(place: Place, token: UUID, until: datetime) -> Lease:

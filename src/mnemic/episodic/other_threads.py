@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from langchain_core.runnables import RunnableConfig
@@ -13,6 +13,7 @@ from langgraph.checkpoint.base import (
     Checkpoint,
     CheckpointMetadata,
     CheckpointTuple,
+    DeltaChannelHistory,
 )
 from langgraph.checkpoint.postgres.aio import AsyncPostgresSaver
 
@@ -70,6 +71,29 @@ class OtherThreads(AsyncPostgresSaver):
         """``adelete_thread`` from another thread. Raises InvalidInput (``sync_inside_loop``)."""
         self._require_other_thread("adelete_thread")
         super().delete_thread(thread_id)
+
+    def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
+        """``aprune`` from another thread. Raises InvalidInput (``sync_inside_loop``)."""
+        self._require_other_thread("aprune")
+        super().prune(thread_ids, strategy=strategy)
+
+    def delete_for_runs(self, run_ids: Sequence[str]) -> None:
+        """``adelete_for_runs`` from another thread. Raises InvalidInput (``sync_inside_loop``)."""
+        self._require_other_thread("adelete_for_runs")
+        asyncio.run_coroutine_threadsafe(self.adelete_for_runs(run_ids), self.loop).result()
+
+    def copy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
+        """``acopy_thread`` from another thread. Raises InvalidInput (``sync_inside_loop``)."""
+        self._require_other_thread("acopy_thread")
+        work = self.acopy_thread(source_thread_id, target_thread_id)
+        asyncio.run_coroutine_threadsafe(work, self.loop).result()
+
+    def get_delta_channel_history(
+        self, *, config: RunnableConfig, channels: Sequence[str]
+    ) -> Mapping[str, DeltaChannelHistory]:
+        """``aget_delta_channel_history`` from another thread. Raises InvalidInput (``sync_inside_loop``)."""
+        self._require_other_thread("aget_delta_channel_history")
+        return super().get_delta_channel_history(config=config, channels=channels)
 
     def _require_other_thread(self, method: str) -> None:
         try:

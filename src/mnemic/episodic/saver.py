@@ -42,6 +42,8 @@ from mnemic.storage.statements import statements
 _SQL = statements("episodes")
 _CHANNELS = "channels"
 """Names of the channels that have a value, beside the metadata: whether all of them came back."""
+INCOMPLETE = "incomplete"
+"""In the metadata of a checkpoint in a list: names of channels whose value is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class _Call:
     lock: Lock | None
     actor: Actor
     given: Mapping[str, Any]
+    listing: bool = False
 
 
 _CALL: ContextVar[_Call] = ContextVar("mnemic_checkpoint_call")
@@ -69,6 +72,7 @@ class EpisodeSaver(OtherThreads):
         self._pool = pool
         self._keys = keys
         self._bound = bound
+        self._lives = leases.Lives()
 
     async def setup(self) -> None:
         """Check that LangGraph's tables are the newest that it knows; Mnemic's owner login makes them.
@@ -96,7 +100,7 @@ class EpisodeSaver(OtherThreads):
         """Save a checkpoint, and what a page shows of it, in one transaction.
 
         Raises Conflict: ``checkpoint_behind`` when others have gone on meanwhile, ``thread_leased``,
-        ``session_closed``; ConsentRequired, InvalidInput and the errors of the database.
+        ``thread_gone``, ``session_closed``; ConsentRequired, InvalidInput and the errors of the database.
         """
         place = place_of(config, self._bound)
         named = configurable(config)
@@ -155,6 +159,7 @@ class EpisodeSaver(OtherThreads):
         place = place_of(config, self._bound)
         wanted = configurable(config).get("checkpoint_id")
         async with self._reading(place, config) as call:
+            self._lives.begin(place.stored, call.tx.key_epoch if call.tx.known_user else None)
             if call.lock is None:
                 return None
             found = await super().aget_tuple(_stored(config, place))
@@ -174,7 +179,10 @@ class EpisodeSaver(OtherThreads):
         before: RunnableConfig | None = None,
         limit: int | None = None,
     ) -> AsyncIterator[CheckpointTuple]:
-        """Yield the checkpoints of a thread (None: of all threads of the user), the newest first."""
+        """Yield the checkpoints of a thread (None: of all threads of the user), the newest first.
+
+        One that is not whole any more says so in its metadata (``incomplete``).
+        """
         for found in await self._listed(config, filter, before, limit):
             yield found
 
@@ -187,7 +195,7 @@ class EpisodeSaver(OtherThreads):
     ) -> list[CheckpointTuple]:
         named = configurable(config)
         actor = actor_of(config, self._bound)
-        async with self._calling(actor, config, make=False) as call:
+        async with self._calling(actor, config, make=False, listing=True) as call:
             if call.lock is None:
                 return []
             asked = None
@@ -262,8 +270,10 @@ class EpisodeSaver(OtherThreads):
         self, place: Place, config: Mapping[str, Any] | None
     ) -> AsyncIterator[_Call]:
         async with self._calling(place.actor, config, make=True, place=place) as call:
+            life = await self._lives.require(call.tx, place)
             await call.tx.run(_SQL["know_thread"], place.ids)
             yield call
+        self._lives.begin(place.stored, life)
 
     @asynccontextmanager
     async def _reading(self, place: Place, config: Mapping[str, Any]) -> AsyncIterator[_Call]:
@@ -278,12 +288,13 @@ class EpisodeSaver(OtherThreads):
         *,
         make: bool,
         place: Place | None = None,
+        listing: bool = False,
     ) -> AsyncIterator[_Call]:
         async with self._pool.transaction(actor) as tx:
             key = await (self._keys.obtain if make else self._keys.find)(tx, actor)
             stored = "" if place is None else place.stored
             lock = None if key is None else Lock(key, actor.user_scope, stored)
-            call = _Call(tx, lock, actor, _given(configurable(config)))
+            call = _Call(tx, lock, actor, _given(configurable(config)), listing)
             token = _CALL.set(call)
             try:
                 if lock is None:
@@ -310,7 +321,9 @@ class EpisodeSaver(OtherThreads):
             found = await super()._load_checkpoint_tuple(value)
             told = kept_metadata.told(written, self.serde, lock)
         missing = [name for name in expected if name not in found.checkpoint["channel_values"]]
-        if missing:
+        if missing and call.listing:
+            told[INCOMPLETE] = missing
+        elif missing:
             raise StorageError(
                 "checkpoint_incomplete",
                 "A part of this checkpoint is missing, so nothing goes on from it: restore it from a backup,"

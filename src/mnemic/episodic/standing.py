@@ -143,6 +143,9 @@ def _step(found: Any, moments: Any) -> Step:
     metadata, checkpoint = found.metadata, found.checkpoint
     failed = [value for _, channel, value in found.pending_writes or () if channel == moments.ERROR]
     parent = found.parent_config
+    failure = moments.failure_of(failed[0]) if failed else None
+    if "incomplete" in metadata:
+        failure = "A part of this checkpoint is missing."
     return Step(
         checkpoint["id"],
         None if parent is None else parent["configurable"]["checkpoint_id"],
@@ -151,6 +154,6 @@ def _step(found: Any, moments: Any) -> Step:
         metadata.get("run_id"),
         datetime.fromisoformat(checkpoint["ts"]) if checkpoint.get("ts") else None,
         moments.next_nodes(checkpoint),
-        moments.failure_of(failed[0]) if failed else None,
+        failure,
         found.config,
     )

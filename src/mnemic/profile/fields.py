@@ -6,8 +6,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from mnemic.contact import normalise_email
 from mnemic.errors import InvalidInput
-from mnemic.profile.contact import normal_email, normal_phone
+from mnemic.profile.contact import normal_phone
 from mnemic.profile.values import Entry, Fields, Origin, Value
 from mnemic.text import normalise
 
@@ -116,7 +117,7 @@ def _checked(name: str, spec: Spec, text: str, sensitive: Sensitive) -> str:
     if not text:
         return ""
     if spec.kind == "email":
-        return normal_email(text)
+        return normalise_email(text)
     if spec.kind == "phone":
         return normal_phone(text)
     if spec.words and text not in spec.words:

@@ -6,8 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from mnemic.contact import normalise_email
 from mnemic.errors import InvalidInput
-from mnemic.profile.contact import EMAIL, PHONE, holds_contact, normal_email, normal_phone
+from mnemic.profile.contact import EMAIL, PHONE, holds_contact, normal_phone
 from mnemic.profile.known import Known
 from mnemic.profile.phrases import asks, clauses, denies, kept_part, of_others
 from mnemic.profile.words import LANGUAGES, SPOKEN, TOOLS, Names
@@ -203,7 +204,7 @@ def _contacts(text: str) -> Iterator[Filling]:
         found, number = EMAIL.search(clause), PHONE.search(clause)
         try:
             if found:
-                yield "email", normal_email(found[0].rstrip("."))
+                yield "email", normalise_email(found[0].rstrip("."))
             elif number:
                 yield "phone", normal_phone(number[0])
         except InvalidInput:

@@ -13,7 +13,7 @@ from mnemic.errors import ChatError, MnemicError
 from mnemic.model import Actor
 from mnemic.profile.fields import USER_FIELDS, Sensitive
 from mnemic.profile.refresh import Refresh, source_of
-from mnemic.profile.rows import USERS, contact_macs, open_fields, seal_fields
+from mnemic.profile.rows import USERS, open_fields
 from mnemic.profile.values import Entry, Field
 from mnemic.storage.statements import statements
 from mnemic.text import normalise
@@ -78,8 +78,7 @@ class Prose:
                 return False
             fields["background"] = Field((Entry(text, field.items),), None, source_of(key, field))
             version = row["version"] + 1
-            columns = seal_fields(key, USERS, actor.user_scope, fields, version)
-            columns |= contact_macs(key, fields, self._refresh.index)
+            columns = self._refresh.user_columns(key, actor.user_scope, fields, version)
             put = (
                 named
                 | columns

@@ -100,11 +100,17 @@ class Refresh:
                 await tx.run(_SQL["user_stale"], named | {"stale_at": stale_at})
             return _standing(row, before, row["version"])
         version = row["version"] + 1
-        columns = seal_fields(key, USERS, scope_key, fields, version)
-        columns |= contact_macs(key, fields, self.index)
+        columns = self.user_columns(key, scope_key, fields, version)
         put = named | columns | {"version": version, "stale_at": stale_at, "is_deleted": gone}
         written = await tx.one(_SQL["put_user"], put)
         return _standing({**row, **(written or {})}, fields, version)
+
+    def user_columns(
+        self, key: DataKey, scope_key: str, fields: Fields, version: int
+    ) -> dict[str, bytes | None]:
+        """Return the sealed and keyed columns of a user's profile at one version."""
+        sealed = seal_fields(key, USERS, scope_key, fields, version)
+        return sealed | contact_macs(key, fields, self.index)
 
     async def project(
         self,

@@ -61,8 +61,8 @@ class Profiles:
     async def get_profile_for_agent(self, actor: Actor) -> AgentProfile:
         """Return what an agent is told of its user, and of the actor's project where the user belongs to it.
 
-        It holds what was written before this call. One query as a rule; e-mail and phone are masked. Where the
-        user's fields come from ``get`` tells.
+        It holds what was written before this call. One query as a rule; e-mail and phone are masked. ``get``
+        tells where the user's fields come from.
         """
         return await self._agents.read(known_actor(actor), with_items=False)
 

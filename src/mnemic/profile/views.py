@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from mnemic.profile.contact import masked_email, masked_phone
+from mnemic.contact import mask_email, mask_phone
 from mnemic.profile.fields import PROJECT_FIELDS, USER_FIELDS, origins, shown
 from mnemic.profile.refresh import Standing
 from mnemic.profile.values import Decision, Fields, Profile, ProjectProfile, Value
 
-_MASKS: Mapping[str, Callable[[str], str]] = {"email": masked_email, "phone": masked_phone}
+_MASKS: Mapping[str, Callable[[str], str]] = {"email": mask_email, "phone": mask_phone}
 
 
 def user_profile(

@@ -5,6 +5,11 @@ insert into thread (scope_key, thread_id, session_id, session_scope, project_id)
 values (%(scope_key)s, %(thread_id)s, %(session_id)s, %(session_scope)s, %(project_id)s)
 on conflict do nothing
 
+-- name: life
+select key_epoch
+from app_user
+where scope_key = %(scope_key)s
+
 -- name: hold_thread
 update thread h
 set last_active_at = clock_timestamp(),
@@ -148,7 +153,9 @@ on conflict (thread_id, checkpoint_ns, channel, version) do nothing
 -- each checkpoint of a thread: how many of its namespace are newer, the root's checkpoint that it began at
 select checkpoint_ns, checkpoint_id, checkpoint ->> 'ts' as ts, metadata -> 'parents' ->> '' as root,
        metadata ->> 'run_id' as run_id,
-       (metadata ? 'counters_since_delta_snapshot' or metadata ? 'delta_writes_versioned') as delta,
+       -- of values, only marks of channels that keep differences stand beside the others
+       (metadata ? 'counters_since_delta_snapshot' or metadata ? 'delta_writes_versioned'
+        or checkpoint -> 'channel_values' <> '{}') as delta,
        row_number() over (partition by checkpoint_ns order by checkpoint_id desc) as place
 from checkpoints
 where thread_id = %(thread_id)s
