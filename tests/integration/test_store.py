@@ -12,7 +12,8 @@ from langgraph.store.base import BaseStore, PutOp
 from typing_extensions import TypedDict
 
 from conftest import Connect
-from mnemic.errors import InvalidInput, MnemicError
+from mnemic.embedding.registry import Model
+from mnemic.errors import EmbeddingError, InvalidInput, MnemicError
 from mnemic.integrations.langgraph import MemoryRefused, MnemicStore
 from mnemic.integrations.langgraph.entries import fields_mac
 from mnemic.model import Actor
@@ -284,6 +285,41 @@ async def test_a_filter_narrows_what_a_query_finds_and_never_adds(
         assert found < every
         every = found
     assert every == {"7", "9", "11"}
+
+
+async def test_pf_073_a_value_without_vector_is_found_by_its_words_and_gets_one_later(
+    memory: MemoryService, monkeypatch: pytest.MonkeyPatch, connect: Connect
+) -> None:
+    store = MnemicStore(memory, actor=KIM)
+    owner = await connect("owner")
+
+    async def rows() -> list[Any]:
+        query = "select model_id, cardinality(embeddings) as n from store_item order by created_at"
+        return [(r["model_id"], r["n"]) for r in await (await owner.execute(query)).fetchall()]  # type: ignore[arg-type]
+
+    await store.aput(("n",), "bay", {"text": "I park in bay 12"})
+    (usual,) = await rows()
+
+    async def away(model: Any, texts: Any) -> list[EmbeddingError]:
+        return [EmbeddingError("embedding_unreachable", "Away.") for _ in texts]
+
+    with monkeypatch.context() as patched:
+        patched.setattr(Model, "vectors", away)
+        await store.aput(("n",), "bay", {"text": "I park my car in bay 90"})
+        assert await rows() == [(None, 0)]
+        found = await store.asearch(("n",), query="bay 90")
+        assert [item.value["text"] for item in found] == ["I park my car in bay 90"]
+        assert await rows() == [(None, 0)]
+    before = (await store.asearch(("n",), query="where is the automobile"))[0].score or 0.0
+    assert await rows() == [usual]
+    after = (await store.asearch(("n",), query="where is the automobile"))[0].score or 0.0
+    assert after > before
+    await owner.execute("update store_item set model_id = model_id + 1")  # another model was in use
+    await store.asearch(("n",), query="bay")
+    assert await rows() == [usual]
+    await store.aput(("n",), "hidden", {"text": "not to be searched"}, index=False)
+    await store.asearch(("n",), query="bay")
+    assert await rows() == [usual, (None, 0)]
 
 
 async def test_a_field_declared_later_finds_also_what_was_put_before(

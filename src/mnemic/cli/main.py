@@ -34,6 +34,12 @@ from mnemic.cli.output import Output, unwritable
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What a write to an open stream fails with when nothing more goes in."""
 
+_COMMANDS = (
+    memory, ingest, resources, profiles, projects, sessions, tasks, consent, erase, audit,
+    demo, evaluate, database, embedding, apikey, keys, serve, mcp,
+)  # fmt: skip
+"""The modules of commands, in the order in which the help shows them."""
+
 
 def application() -> typer.Typer:
     """Return the application with all its commands."""
@@ -57,26 +63,7 @@ def application() -> typer.Typer:
             raise typer.Exit
         _log_to_stderr(verbose)
 
-    for module in (
-        memory,
-        ingest,
-        resources,
-        profiles,
-        projects,
-        sessions,
-        tasks,
-        consent,
-        erase,
-        audit,
-        demo,
-        evaluate,
-        database,
-        embedding,
-        apikey,
-        keys,
-        serve,
-        mcp,
-    ):
+    for module in _COMMANDS:
         module.register(app)
     return app
 

@@ -91,10 +91,8 @@ class Refresh:
         gone = row["is_deleted"] if deleted is None else deleted
         items = [] if gone else await self._items(tx, key, scope_key)
         edited = await _edited(tx, before, edit)
-        fields = (
-            {} if gone else _told_again(key, merged(await _made(of_user, items), edited), before)
-        )
-        stale_at = first_end(items)
+        made = {} if gone else merged(await _made(of_user, items), edited)
+        fields, stale_at = _told_again(key, made, before), first_end(items)
         if fields == before and gone == row["is_deleted"]:
             if stale_at != row["stale_at"]:
                 await tx.run(_SQL["user_stale"], named | {"stale_at": stale_at})

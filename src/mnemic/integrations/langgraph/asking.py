@@ -22,7 +22,8 @@ from mnemic.text import normalise
 
 _SQL = statements("store")
 _AT_ONCE = 200
-Found = tuple[float, tuple[str, bytes], Entry]
+Named = tuple[str, bytes]
+Found = tuple[float, Named, Entry]
 """Similarity from 0 to 1, scope key and keyed hash, and the value."""
 
 
@@ -47,7 +48,7 @@ async def meanings(
     found: dict[str, Meaning] = {}
     by_kind: dict[bool, Meaning] = {}
     for scope_key in scopes:
-        of_project = _kind(scope_key) == "project"
+        of_project = kind(scope_key) == "project"
         if of_project not in by_kind:
             by_kind[of_project] = await source.of(
                 actor, lambda model: model.vector(query), of_project=of_project
@@ -64,8 +65,9 @@ async def ranked(
     query: str,
     meant: Mapping[str, Meaning],
     most: int,
-) -> list[Found]:
-    """Return the ``most`` values under a prefix that fit and bear most on a query, best first.
+) -> tuple[list[Found], list[Named]]:
+    """Return the ``most`` values under a prefix that fit and bear most on a query, best first, and those
+    whose vectors are of another model, or missing.
 
     Values that have nothing in common with it come last, in no order of their own: it is for the caller's
     limit to cut.
@@ -81,7 +83,8 @@ async def ranked(
         best += await _read(tx, keys, under, scored[start : start + _AT_ONCE])
         if len(best) >= most:
             break
-    return best[:most]
+    outdated = [(row["scope_key"], bytes(row["entry_mac"])) for row in rows if row["outdated"]]
+    return best[:most], outdated
 
 
 async def _read(
@@ -138,5 +141,6 @@ def _score(row: Mapping[str, Any], statistics: Statistics, meant: Mapping[str, M
     return similarity(evidence, statistics, meant[row["scope_key"]].curve).value
 
 
-def _kind(scope_key: str) -> Scope:
+def kind(scope_key: str) -> Scope:
+    """Return the scope of a scope key."""
     return one_of(scope_key.partition(":")[0], SCOPES, "scope")

@@ -85,11 +85,16 @@ def fields_mac(key: DataKey, value: Mapping[str, Any], declared: Sequence[Path])
 
 
 def sealed(
-    key: DataKey, scope_key: str, namespace: Namespace, name: str, value_text: str | None
+    key: DataKey,
+    scope_key: str,
+    namespace: Namespace,
+    name: str,
+    value_text: str | None,
+    paths: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """Return id and sealed columns of a row that is put now."""
+    """Return id and sealed columns of a row that is put now; ``paths`` say what of it is searched."""
     row_id = new_id()
-    entry = json.dumps([list(namespace), name])
+    entry = json.dumps([list(namespace), name, list(paths)])
     return {
         "id": row_id,
         "entry_enc": key.seal(entry, _at(scope_key, row_id, "entry")),
@@ -115,8 +120,14 @@ def opened(key: DataKey, row: Row) -> Entry:
 def opened_entry(key: DataKey, row: Row, id_column: str = "id") -> tuple[Namespace, str]:
     """Return namespace and key of a row."""
     text = key.open(row["entry_enc"], _at(row["scope_key"], row[id_column], "entry"))
-    namespace, name = json.loads(text)
+    namespace, name, _ = json.loads(text)
     return tuple(namespace), name
+
+
+def opened_texts(key: DataKey, row: Row) -> list[str]:
+    """Return the texts of a row's value that are searched."""
+    entry = key.open(row["entry_enc"], _at(row["scope_key"], row["id"], "entry"))
+    return texts_at(opened(key, row).value, json.loads(entry)[2])
 
 
 def value_text(value: object) -> str:

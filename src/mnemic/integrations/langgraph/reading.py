@@ -27,6 +27,7 @@ from mnemic.integrations.langgraph.places import (
     place_of,
     scopes_under,
 )
+from mnemic.integrations.langgraph.refill import refill
 from mnemic.integrations.langgraph.shelf import Shelf, Under
 from mnemic.model import Actor, MemoryItem
 from mnemic.permissions import require_member
@@ -115,13 +116,16 @@ class Reading:
     ) -> list[Scored]:
         found: list[Scored] = []
         named: list[tuple[str, bytes]] = []
+        outdated: list[tuple[str, bytes]] = []
         meant = (
             {} if query is None else await meanings(self._shelf, self._actor, query, under.scopes)
         )
         async with self._database.transaction(self._actor) as tx:
             self._require_seen(tx, under.scopes)
             if query is not None:
-                best = await ranked(self._shelf, tx, self._actor, under, query, meant, most)
+                best, outdated = await ranked(
+                    self._shelf, tx, self._actor, under, query, meant, most
+                )
                 for score, at, entry in best:
                     found.append((score, entry))
                     named.append(at)
@@ -133,6 +137,8 @@ class Reading:
                         break
             if refresh:
                 await self._shelf.touch(tx, named)
+        if outdated:
+            await refill(self._shelf, self._actor, outdated)
         return found
 
     def _require_seen(self, tx: Transaction, scopes: Sequence[str]) -> None:

@@ -35,7 +35,7 @@ from mnemic.integrations.langgraph.entries import (
 from mnemic.integrations.langgraph.filters import Path, equalities, matches
 from mnemic.integrations.langgraph.places import Namespace, Place
 from mnemic.integrations.langgraph.refusals import MemoryRefused
-from mnemic.model import Actor
+from mnemic.model import Actor, Scope
 from mnemic.parts import Parts
 from mnemic.permissions import require
 from mnemic.storage.halfvec import HalfVectors
@@ -94,7 +94,8 @@ class Shelf:
         await self._admit(actor, puts)
         for put, ready in zip(puts, prepared, strict=True):
             if put.value is not None:
-                ready |= await self._embedded(actor, put.place, texts_at(put.value, put.paths))
+                texts = texts_at(put.value, put.paths)
+                ready |= {"texts": texts} | await self.vectors(actor, put.place.scope, texts)
         return prepared
 
     async def write(
@@ -121,7 +122,7 @@ class Shelf:
                 "model_id": ready["model_id"],
                 "ttl": None if put.minutes is None else timedelta(minutes=put.minutes),
             }
-            row |= sealed(key, scope_key, put.place.namespace, put.key, ready["text"])
+            row |= sealed(key, scope_key, put.place.namespace, put.key, ready["text"], put.paths)
             await tx.run(_SQL["put"], row | searchable(key, ready["texts"]))
             deeds.append(Deed("put_value", mac.hex(), there or None))
         return deeds
@@ -190,6 +191,16 @@ class Shelf:
         )
         return {opened_entry(keys[row["scope_key"]], row)[0] for row in rows}
 
+    async def vectors(self, actor: Actor, scope: Scope, texts: Sequence[str]) -> dict[str, Any]:
+        """Return the vectors of texts; without an answer of the model words alone find their value."""
+        if not texts:
+            return {"embeddings": HalfVectors(), "model_id": None}
+        model = await self.parts.models.for_scope(actor, scope)
+        answers = await model.vectors(texts)
+        made = tuple(one for one in answers if not isinstance(one, EmbeddingError))
+        whole = len(made) == len(texts)  # else the next search that comes by tries again
+        return {"embeddings": HalfVectors(made), "model_id": model.model_id if whole else None}
+
     # ---- how it is done
 
     async def keys_of(
@@ -245,16 +256,3 @@ class Shelf:
         owner = actor.user if row is None else row["owner_id"]
         require(tx.role, "create" if row is None else "edit", own=owner == actor.user)
         return None if row is None else str(owner)
-
-    async def _embedded(self, actor: Actor, place: Place, texts: list[str]) -> dict[str, Any]:
-        """Return the vectors of texts; without an answer of the model words alone find the value."""
-        bare: dict[str, Any] = {"texts": texts, "embeddings": HalfVectors(), "model_id": None}
-        if not texts:
-            return bare
-        model = await self.parts.models.for_scope(actor, place.scope)
-        vectors = await model.vectors(texts)
-        made = tuple(vector for vector in vectors if not isinstance(vector, EmbeddingError))
-        return bare | {
-            "embeddings": HalfVectors(made),
-            "model_id": model.model_id if made else None,
-        }

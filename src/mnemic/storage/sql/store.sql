@@ -73,6 +73,7 @@ with readable as (
           where f.declared = any(s.fields_mac) and not f.equal = any(s.fields_mac))
 )
 select r.scope_key, r.entry_mac, r.n_tokens,
+       q.model_id <> 0 and r.n_tokens > 0 and r.model_id is distinct from q.model_id as outdated,
        case when r.model_id = q.model_id
             then (select max(1 - (e <=> q.embedding)) from unnest(r.embeddings) as e) end as cosine,
        array(select coalesce((select u.positions[1] from unnest(r.lexemes) as u where u.lexeme = t.lexeme), 0)
@@ -87,6 +88,12 @@ cross join lateral (
 ) as q
 where v.scope_key = r.scope_key
 order by r.updated_at desc, r.id desc
+
+-- name: revector
+-- new vectors for a value that has not been put anew since
+update store_item
+set embeddings = %(embeddings)s, model_id = %(model_id)s
+where scope_key = %(scope_key)s and entry_mac = %(entry_mac)s and id = %(id)s
 
 -- name: namespaces
 select distinct on (s.scope_key, s.prefixes_mac[cardinality(s.prefixes_mac)])
