@@ -10,7 +10,7 @@ install: .venv/installed
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--constraint constraints.txt --editable '.[embedded,openai,server,client,vault,dev]'
+		--constraint constraints.txt --editable '.[embedded,openai,server,client,vault,langgraph,langchain,mcp,dev]'
 	touch $@
 
 demo: install

@@ -12,6 +12,7 @@ from mnemic.consent import Consents
 from mnemic.deployment import Deployment
 from mnemic.embedding.protocol import Embedder
 from mnemic.embedding.settings import Embeddings
+from mnemic.episodic.episodes import Episodes
 from mnemic.errors import InvalidInput
 from mnemic.keys import KeyProvider
 from mnemic.parts import Parts, assemble
@@ -123,6 +124,11 @@ class Lifetime:
     def resources(self) -> Resources:
         """Conversations and documents, searchable beside the memories."""
         return self._parts.resources
+
+    @property
+    def episodes(self) -> Episodes:
+        """Where agents stopped, and how they go on: LangGraph's checkpoints."""
+        return self._parts.episodes
 
     @property
     def tasks(self) -> Tasks:

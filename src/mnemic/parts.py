@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import timedelta
 from typing import Any
 
 from mnemic.audit import Audit
@@ -17,6 +18,8 @@ from mnemic.embedding.own import Choice
 from mnemic.embedding.protocol import Embedder
 from mnemic.embedding.registry import register
 from mnemic.embedding.settings import Embeddings
+from mnemic.episodic.episodes import Episodes
+from mnemic.episodic.pool import Pool
 from mnemic.errors import EmbeddingError
 from mnemic.hosts import require_hosts
 from mnemic.keys import KeyProvider, deployment_secret
@@ -68,6 +71,7 @@ class Parts:
     log: MessageLog
     windows: Windows
     sessions: Sessions
+    episodes: Episodes
     tasks: Tasks
     projects: Projects
     profiles: Profiles
@@ -87,6 +91,7 @@ class Parts:
             await self.usage.close()
         finally:
             await self.windows.close()
+            await self.episodes.aclose()
             await self.deployment.close()
             await _close(self.endpoints)
 
@@ -174,6 +179,7 @@ async def _compose(ground: _Ground, own: list[Any], reranker: Reranker | None) -
         log=log,
         windows=ground.windows,
         sessions=_sessions(ground, log, window, closing),
+        episodes=_episodes(ground),
         tasks=Tasks(database, keys),
         projects=Projects(database, keys),
         profiles=profiles,
@@ -206,6 +212,17 @@ def _sessions(ground: _Ground, log: MessageLog, window: Window, closing: Closing
         hot=window,
         vectors=TurnVectors(ground.models),
         close=closing.run,
+    )
+
+
+def _episodes(ground: _Ground) -> Episodes:
+    deployment, settings = ground.deployment, ground.settings
+    return Episodes(
+        deployment.database,
+        deployment.keys,
+        Pool.of(deployment, settings),
+        keep=settings.checkpoint_keep,
+        archive_after=timedelta(days=settings.checkpoint_archive_days),
     )
 
 

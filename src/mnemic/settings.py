@@ -102,6 +102,8 @@ class Settings(BaseSettings):
     redis_timeout: float = Field(0.25, ge=0.01, le=10)
     window_ttl: float = Field(1800.0, ge=1, le=604_800)
     state_ttl: float = Field(1800.0, ge=1, le=2_592_000)
+    checkpoint_keep: int = Field(20, ge=1, le=1_000_000)
+    checkpoint_archive_days: int = Field(7, ge=0, le=3650)
     window_turns: int = Field(200, ge=20, le=2_000)
     window_bytes: int = Field(262_144, ge=16_384, le=16_777_216)
 

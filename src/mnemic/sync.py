@@ -18,7 +18,17 @@ from mnemic.errors import InvalidInput
 from mnemic.service import MemoryService
 
 PARTS = frozenset(
-    {"audit", "consent", "embeddings", "profiles", "projects", "resources", "sessions", "tasks"}
+    {
+        "audit",
+        "consent",
+        "embeddings",
+        "episodes",
+        "profiles",
+        "projects",
+        "resources",
+        "sessions",
+        "tasks",
+    }
 )
 """What hangs on the service by name; each is blocking here too."""
 

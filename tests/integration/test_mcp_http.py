@@ -22,6 +22,8 @@ from starlette.routing import Route
 from api_world import NamedKeys, app_on
 from mnemic.access.credentials import Authenticator
 from mnemic.errors import RateLimited
+from mnemic.integrations.langchain import memory_tools
+from mnemic.integrations.langgraph import MnemicStore
 from mnemic.integrations.mcp import Endpoint
 from mnemic.model import Actor
 
@@ -226,6 +228,10 @@ async def test_the_rest_service_takes_the_endpoint_as_a_route(stub_memory: Memor
             assert refused.headers["x-request-id"]
 
 
+def search_tool(memory: MemoryService, actor: Actor) -> Any:
+    return memory_tools(memory, actor=actor)[1]
+
+
 async def test_pf_063_one_matrix_of_visibility_on_every_surface(stub_memory: MemoryService) -> None:
     kim = Actor("kim", project="apollo")
     await stub_memory.projects.create(kim, "apollo", "Apollo")
@@ -245,6 +251,16 @@ async def test_pf_063_one_matrix_of_visibility_on_every_surface(stub_memory: Mem
             actor = Actor(user, project="apollo")
             hits = await stub_memory.search_memories(actor, "lake of the launch site", 10)
             assert {animal for animal in ids if any(animal in h.content for h in hits)} == animals
+            by_tool = await search_tool(stub_memory, actor).ainvoke(
+                {"query": "lake of the launch site"}
+            )
+            assert {animal for animal in ids if animal in by_tool} == animals
+            store = MnemicStore(stub_memory, actor=actor)
+            found = repr([one.value for one in await store.asearch((), query="lake launch site")])
+            assert not any(animal in found for animal in ids)  # no key was given to any of them
+            if animals:
+                found = repr(await store.asearch(("projects", "apollo", "memories"), query="lake"))
+                assert {animal for animal in ids if animal in found} == animals
             async with client_of(url, f"mk_{user}", mnemic_project="apollo") as client:
                 for tool, arguments in (
                     ("memory_search", {"query": "lake of the launch site", "k": 10}),

@@ -10,7 +10,6 @@ import pytest
 
 from conftest import Connect
 from mnemic.errors import MnemicError
-from mnemic.ids import new_id
 from mnemic.integrations.langgraph import MnemicStore
 from mnemic.model import Actor
 from mnemic.storage.halfvec import HalfVectors
@@ -61,7 +60,7 @@ async def aimed(stub_memory: MemoryService, connect: Connect) -> dict[str, Any]:
         "entries": macs,
         "prefixes": [bytes(rows[0]["prefixes_mac"][0])] * 2,
         "entry_mac": macs[0],
-        "id": new_id(),
+        "id": rows[0]["id"],
         "owner_id": "kim",
         "prefixes_mac": rows[0]["prefixes_mac"],
         "fields_mac": [],

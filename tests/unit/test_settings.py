@@ -73,6 +73,8 @@ GOOD: dict[str, tuple[str, str, Any]] = {
     "MNEMIC_WINDOW_BYTES": ("window_bytes", "65536", 65536),
     "MNEMIC_WINDOW_TTL": ("window_ttl", "60", 60.0),
     "MNEMIC_STATE_TTL": ("state_ttl", "60", 60.0),
+    "MNEMIC_CHECKPOINT_KEEP": ("checkpoint_keep", "5", 5),
+    "MNEMIC_CHECKPOINT_ARCHIVE_DAYS": ("checkpoint_archive_days", "1", 1),
     "MNEMIC_WINDOW_TURNS": ("window_turns", "50", 50),
 }
 BAD = [

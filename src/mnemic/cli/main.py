@@ -15,6 +15,7 @@ from mnemic.cli import (
     database,
     demo,
     embedding,
+    episodes,
     erase,
     evaluate,
     ingest,
@@ -35,7 +36,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 """What a write to an open stream fails with when nothing more goes in."""
 
 _COMMANDS = (
-    memory, ingest, resources, profiles, projects, sessions, tasks, consent, erase, audit,
+    memory, ingest, resources, profiles, projects, sessions, episodes, tasks, consent, erase, audit,
     demo, evaluate, database, embedding, apikey, keys, serve, mcp,
 )  # fmt: skip
 """The modules of commands, in the order in which the help shows them."""

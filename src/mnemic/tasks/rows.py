@@ -1,4 +1,3 @@
-
 """How does a task lie in the database, and how is it read back?
 
 The top-level keys of its data are readable, each value is sealed under them; so are the reason of a failure

@@ -43,9 +43,10 @@ async def refill(shelf: Shelf, actor: Actor, outdated: Sequence[Named]) -> int:
 async def _texts(
     shelf: Shelf, actor: Actor, named: Sequence[Named]
 ) -> list[tuple[dict[str, Any], list[str]]]:
-    params = {"places": [s for s, _ in named], "entries": [mac for _, mac in named]}
+    places = [scope_key for scope_key, _ in named]
+    params = {"places": places, "entries": [mac for _, mac in named]}
     async with shelf.parts.deployment.database.transaction(actor) as tx:
-        keys = await shelf.keys_of(tx, actor, params["places"])
+        keys = await shelf.keys_of(tx, actor, places)
         rows = await tx.all(_SQL["get"], params)
         return [
             (
