@@ -37,7 +37,7 @@ def test_help_comes_at_once_and_without_the_heavy_modules(cli: Cli) -> None:
 
 def test_pf_033_every_help_prints_on_ascii_and_utf8_terminals(cli: Cli) -> None:
     commands = re.findall(r"^  (\w+) ", cli("--help").out.partition("Commands:")[2], re.MULTILINE)
-    assert len(commands) == 14
+    assert len(commands) == 27
     for number, command in enumerate(commands):
         ran = cli(command, "--help", **(ASCII if number % 2 else UTF8))
         assert ran.code == 0
@@ -173,8 +173,7 @@ def test_pending_and_past_are_found_only_when_asked_for(cli: Cli, ids: dict[str,
 
 def test_context_is_a_frame_or_nothing(cli: Cli, ids: dict[str, str]) -> None:
     text = cli.json("context", "我对什么过敏？")["context"]
-    assert text.startswith("<memories>")
-    assert ZH in text
+    assert ZH in text.partition("<memories>")[2]
     assert cli("context", "我对什么过敏？").out.rstrip("\n") == text.rstrip("\n")
     assert cli("context", "ice age", user="nobody").out == "Nothing relevant is known.\n"
 

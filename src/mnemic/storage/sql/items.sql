@@ -305,6 +305,6 @@ select v.item_id, v.reason, v.question_enc, v.asked_at, v.scope_key
 from verification v
 join memory_item m on m.scope_key = v.scope_key and m.id = v.item_id
 where v.scope_key = any(%(scopes)s) and v.answered_at is null and m.owner_id = %(user_id)s
-  and m.status <> 'archived'
+  and (m.status = 'pending' or m.status = 'active' and v.reason = 'contested')
 order by v.asked_at, v.item_id
 limit %(limit)s
