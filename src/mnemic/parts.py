@@ -13,6 +13,7 @@ from mnemic.chat import ChatModel, OpenAIChat
 from mnemic.consent import Consents
 from mnemic.contact import ContactIndex
 from mnemic.deployment import Deployment
+from mnemic.embedding.local import LocalEncoder
 from mnemic.embedding.models import Models
 from mnemic.embedding.own import Choice
 from mnemic.embedding.protocol import Embedder
@@ -148,9 +149,11 @@ async def _lay(
     audit = await Audit.open(database, keys.provider)
     database.recorder = audit.record_all
     model = await register(database, embedder)
+    # the local encoder sends nothing anywhere: consent is seen to where its vectors are used
     remote = settings.embedding_base_url is not None or settings.consent == "required"
+    ask_first = remote and not isinstance(embedder, LocalEncoder)
     models = Models(
-        database, keys, model, lambda choice: connect(choice, settings), ask_first=remote
+        database, keys, model, lambda choice: connect(choice, settings), ask_first=ask_first
     )
     return _Ground(settings, deployment, chat, audit, models, windows)
 

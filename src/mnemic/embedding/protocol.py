@@ -59,6 +59,9 @@ def checked(vector: Sequence[float], dims: int) -> Vector:
         values = [float(value) for value in vector]
     except (TypeError, ValueError, OverflowError):
         values = [math.nan]
+    length = math.hypot(*values)
+    if 0.0 < length < math.inf:
+        return tuple(value / length for value in values)
     if not all(map(math.isfinite, values)):
         raise EmbeddingError(
             "embedding_not_finite", "The model gave a vector with a value that is no finite number."
@@ -66,9 +69,9 @@ def checked(vector: Sequence[float], dims: int) -> Vector:
     largest = max(map(abs, values))
     if largest == 0.0:
         raise EmbeddingError("embedding_zero", "The model gave a vector of zeros for this text.")
-    # Scaled first: squares of very large or very small numbers would leave the range of a float.
+    # its length alone leaves the range of a float
     scaled = [value / largest for value in values]
-    length = math.sqrt(math.fsum(value * value for value in scaled))
+    length = math.hypot(*scaled)
     return tuple(value / length for value in scaled)
 
 

@@ -95,9 +95,9 @@ class Writer:
         return [verdict for verdict in verdicts if verdict is not None]
 
     async def _admit(self, actor: Actor, drafts: Sequence[Draft]) -> None:
-        """Turn away, before a text goes to any model, whoever may not have it stored."""
+        """Turn away, before a text goes to any model, whoever may not have it stored in a project."""
         shared = [draft for draft in drafts if draft.scope == "project"]
-        if not shared and not self.database.consent_required:
+        if not shared:
             return
         async with self.database.transaction(actor) as tx:
             for draft in shared:
