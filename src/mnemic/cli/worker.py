@@ -14,8 +14,9 @@ import signal
 import socket
 import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     import uvicorn
 
     from mnemic.access.apikeys import LocalKey
+    from mnemic.access.credentials import Authenticator
+    from mnemic.access.rates import Rates
     from mnemic.service import MemoryService
     from mnemic.settings import Settings
 
@@ -109,11 +112,12 @@ async def _serve(plan: Plan, report: Callable[[dict[str, object]], None]) -> Non
     async with MemoryService.open(settings=settings) as memory:
         with socket.socket(fileno=plan.fd) as listening:
             listening.setblocking(False)
-            app, close = await application(memory, settings, plan.workers, plan.local)
+            app, agents, close = await application(memory, settings, plan.workers, plan.local)
             server = _server(app, settings, lambda: report({"ready": True}))
             stopping = asyncio.ensure_future(_stop(server, stop))
             try:
-                await server.serve(sockets=[listening])
+                async with agents:
+                    await server.serve(sockets=[listening])
             finally:
                 stopping.cancel()
                 await close()
@@ -121,8 +125,9 @@ async def _serve(plan: Plan, report: Callable[[dict[str, object]], None]) -> Non
 
 async def application(
     memory: MemoryService, settings: Settings, workers: int = 1, local: LocalKey | None = None
-) -> tuple[Any, Callable[[], Any]]:
-    """Return the ASGI application of one worker on an open service, and what closes it afterwards."""
+) -> tuple[Any, AbstractAsyncContextManager[None], Callable[[], Any]]:
+    """Return the ASGI application of one worker on an open service, in what MCP clients are answered, and
+    what closes it afterwards."""
     from mnemic.access.apikeys import KeyCheck, deployment_of
     from mnemic.access.credentials import Authenticator, tokens_of
     from mnemic.access.idempotency import Idempotency
@@ -135,14 +140,30 @@ async def application(
     check = KeyCheck(database, await deployment_of(database), local=local)
     rates = Rates.of(settings, workers)
     counts = os.environ.get(COUNTS)
+    auth = Authenticator(check, tokens_of(settings))
     app = create_app(
         memory,
-        Authenticator(check, tokens_of(settings)),
+        auth,
         rates=rates,
         repeats=Idempotency(database, deployment.keys),
         metrics=Metrics(Path(counts) if counts else None),
     )
-    return app, rates.close
+    return app, _mcp(app, memory, auth, rates), rates.close
+
+
+def _mcp(
+    app: Any, memory: MemoryService, auth: Authenticator, rates: Rates
+) -> AbstractAsyncContextManager[None]:
+    """Answer MCP clients at ``/mcp`` too, where its library is installed."""
+    if find_spec("mcp") is None:
+        return nullcontext()
+    from starlette.routing import Route
+
+    from mnemic.integrations.mcp import Endpoint
+
+    endpoint = Endpoint(memory, auth, rates=rates)
+    app.router.routes.append(Route("/mcp", endpoint))
+    return endpoint.running()
 
 
 def _server(app: Any, settings: Settings, ready: Callable[[], None]) -> uvicorn.Server:
