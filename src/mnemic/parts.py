@@ -147,13 +147,18 @@ async def _lay(
 ) -> _Ground:
     database, keys = deployment.database, deployment.keys
     audit = await Audit.open(database, keys.provider)
-    database.recorder = audit.record_all
+    database.recorder = audit
     model = await register(database, embedder)
     # the local encoder sends nothing anywhere: consent is seen to where its vectors are used
     remote = settings.embedding_base_url is not None or settings.consent == "required"
     ask_first = remote and not isinstance(embedder, LocalEncoder)
     models = Models(
-        database, keys, model, lambda choice: connect(choice, settings), ask_first=ask_first
+        database,
+        keys,
+        model,
+        lambda choice: connect(choice, settings),
+        ask_first=ask_first,
+        one_trip=settings.search_function == "on",
     )
     return _Ground(settings, deployment, chat, audit, models, windows)
 

@@ -14,7 +14,7 @@ from conftest import Connect, Server
 from mnemic.audit import Audit
 from mnemic.audit.verify import Verified, newest, verify
 from mnemic.deployment import Addresses, Deployment, as_owner
-from mnemic.errors import InvalidInput, KeyUnavailable
+from mnemic.errors import Conflict, InvalidInput, KeyUnavailable
 from mnemic.keyfile import KeyFile
 from mnemic.model import Actor
 from mnemic.settings import Settings
@@ -95,7 +95,33 @@ async def test_an_entry_costs_two_statements(audit: Audit) -> None:
 
     async with audit._database.transaction(KIM) as tx:
         await audit.record(Counting(tx), KIM, "add_item")  # type: ignore[arg-type]
-    assert ran == ["one", "many"]
+    assert ran == ["audit", "one", "later"]
+
+
+async def test_where_the_place_was_read_ahead_an_entry_waits_for_the_commit(
+    audit: Audit, check: Check
+) -> None:
+    audit._database.recorder = audit
+    async with audit._database.transaction(KIM, writes=KIM.user_scope) as tx:
+        await audit.record(tx, KIM, "add_item")
+        await audit.record(tx, KIM, "add_item")
+        assert len(tx.waiting) == 2
+    assert (await check()).sound
+    assert [entry.action for entry in (await audit.mine(KIM)).entries] == ["add_item"] * 2
+
+
+async def test_a_place_that_was_taken_meanwhile_lets_nothing_be_kept(
+    audit: Audit, check: Check
+) -> None:
+    audit._database.recorder = audit
+    with pytest.raises(Conflict) as raised:
+        async with audit._database.transaction(KIM, writes=KIM.user_scope) as tx:
+            async with audit._database.transaction(KIM) as other:
+                await audit.record(other, KIM, "edit_item")
+            await audit.record(tx, KIM, "add_item")
+    assert raised.value.code == "audit_moved"
+    assert (await check()).sound
+    assert [entry.action for entry in (await audit.mine(KIM)).entries] == ["edit_item"]
 
 
 async def test_pf_078_every_deed_is_one_entry_whoever_writes_at_the_same_time(

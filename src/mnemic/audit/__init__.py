@@ -88,17 +88,23 @@ class Audit:
         """
         await self.record_all(tx, actor, [Deed(action, target, before, after)])
 
+    def chain(self, actor: Actor) -> int:
+        """Return in which chain the deeds of the actor's user stand."""
+        return self.key.chain(self.key.user(actor))
+
     async def record_all(self, tx: Transaction, actor: Actor, deeds: Sequence[Deed]) -> None:
-        """Write several deeds, as ``record`` does one, in two statements."""
+        """Write several deeds, as ``record`` does one, in two statements.
+
+        Where the transaction read ahead which place is next, one: it can only commit if that is still so.
+        """
         user_mac = self.key.user(actor)
         chain = self.key.chain(user_mac)
-        held: Mapping[str, Any] | None = await tx.one(_SQL["hold_chain"], {"chain": chain})
+        held = tx.audit or await tx.one(_SQL["hold_chain"], {"chain": chain})
         if held is None:
             raise StorageError(
                 "audit_chain_missing",
                 "The audit log was damaged, and nothing is written without it: run `mnemic audit verify`.",
             )
-        rows = []
         for deed in deeds:
             entry = {
                 "at": held["at"],
@@ -110,15 +116,9 @@ class Audit:
                 "before_mac": self.key.state(actor, deed.target, deed.before),
                 "after_mac": self.key.state(actor, deed.target, deed.after),
             }
-            rows.append(entry | self._next(chain, held, entry))
-            new = rows[-1]
-            held = {
-                **held,
-                "seq": new["seq"],
-                "last_mac": new["entry_mac"],
-                "head_mac": new["head_mac"],
-            }
-        await tx.many(_SQL["append"], rows)
+            new = entry | self._next(chain, held, entry)
+            tx.later(_SQL["append"], new)
+            held.update(seq=new["seq"], last_mac=new["entry_mac"], head_mac=new["head_mac"])
 
     def _next(
         self, chain: int, held: Mapping[str, Any], entry: Mapping[str, Any]

@@ -27,6 +27,7 @@ from mnemic.storage.statements import statements
 
 _SQL = statements("embedding")
 _MODELS = statements("models")
+_GREET = statements("retrieval")["greet"]
 TTL = 60.0
 """Seconds until a change of a user's key is seen by other processes."""
 _LAST_ANSWER = 300.0
@@ -66,16 +67,19 @@ class Models:
         connect: Connect,
         *,
         ask_first: bool = False,
+        one_trip: bool = True,
         capacity: int = 256,
         remembered: int = 10_000,
     ) -> None:
         """``ask_first``: no text is embedded before a transaction has seen to its user's consent; with a
-        user's own endpoint that is always so."""
+        user's own endpoint that is always so. ``one_trip`` is False where the database must be told who asks
+        by statements of their own."""
         self._database = database
         self._keys = keys
         self.deployments = deployments
         self.connect = connect
         self._ask_first = ask_first
+        self._one_trip = one_trip
         self._capacity = capacity
         self._remembered = remembered
         self._of_user: OrderedDict[str, int] = OrderedDict()
@@ -90,8 +94,21 @@ class Models:
             known = self._known(model_id)
             if known is self.deployments and not self._ask_first:
                 return known
+        if self._one_trip and model_id in (None, self.deployments.model_id):
+            if await self.meet(actor):
+                return self.deployments
         async with self._database.transaction(actor) as tx:
             return await self.within(tx, actor)
+
+    async def meet(self, actor: Actor) -> bool:
+        """Learn in one round trip a user's model and key; tell whether it is the deployment's model.
+
+        Raises what ``Database.ask`` raises, ConsentRequired among it.
+        """
+        told = (await self._database.ask(actor, _GREET, {})).head
+        self.told(actor, told["user_model"])
+        await self._keys.accept(actor, told)
+        return bool(told["user_model"] == self.deployments.model_id)
 
     def remembers(self, actor: Actor) -> bool:
         """Tell whether ``for_actor`` knows whose model it is without asking."""
@@ -142,6 +159,12 @@ class Models:
             return True
         self.forget(actor)
         return False
+
+    def is_written(self, tx: Transaction, scope_key: str, model: Model) -> bool:
+        """Tell whether ``model`` is in use in a scope that ``tx`` was opened to write to."""
+        of_project = scope_key.startswith("project:")
+        in_use = tx.deployment_model_id if of_project else tx.model_id
+        return in_use in (None, model.model_id)
 
     def forget(self, actor: Actor) -> None:
         """Drop what is remembered of a user's model, at a change of it."""

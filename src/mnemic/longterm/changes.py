@@ -176,12 +176,12 @@ class Changes:
         await self._keep(place, new)
         await self._write(place, new)
         if pending is not None:
-            return await self._writer.ask_user(place, new.screened, item_id, pending)
+            return self._writer.ask_user(place, new.screened, item_id, pending)
         if new.confirmed:
             decision = await self._activate(place, item_id, new.screened)
         else:
             await place.tx.run(_SQL["answer"], {"scope_key": place.scope_key, "id": item_id})
-            await self._writer.settle(place, item_id, decision)
+            self._writer.settle(place, item_id, decision)
         return replace(
             written(item_id, decision, "edited"),
             removed=new.screened.removed,

@@ -48,12 +48,10 @@ class Row:
 Columns = dict[str, object]
 
 
-async def insert(place: Place, rows: list[Columns]) -> None:
+def insert(place: Place, rows: list[Columns]) -> None:
     """Write new rows; a pending one still needs its question (``ask``)."""
-    if len(rows) == 1:
-        await place.tx.run(_SQL["insert"], rows[0])
-    elif rows:
-        await place.tx.many(_SQL["insert"], rows)
+    for row in rows:
+        place.tx.later(_SQL["insert"], row)
 
 
 def columns(place: Place, actor: Actor, row: Row) -> Columns:
@@ -89,7 +87,7 @@ def columns(place: Place, actor: Actor, row: Row) -> Columns:
     return plain | sealed | found_by | {"content_mac": place.mac(new.text)}
 
 
-async def supersede(place: Place, ended: Mapping[UUID, tuple[UUID, datetime | None]]) -> None:
+def supersede(place: Place, ended: Mapping[UUID, tuple[UUID, datetime | None]]) -> None:
     """Retire items: each names the one that replaces it, and since when (None: now)."""
     if not ended:
         return
@@ -99,37 +97,37 @@ async def supersede(place: Place, ended: Mapping[UUID, tuple[UUID, datetime | No
         "by": [by for by, _ in ended.values()],
         "sinces": [since for _, since in ended.values()],
     }
-    await place.tx.run(_SQL["supersede"], params)
+    place.tx.later(_SQL["supersede"], params)
 
 
-async def strengthen(place: Place, again: Mapping[UUID, Sequence[float]]) -> None:
+def strengthen(place: Place, again: Mapping[UUID, Sequence[float]]) -> None:
     """Note that items were said again, each with these confidences."""
     if not again:
         return
     scope_key, ids = place.scope_key, sorted(again)
     strongest = [max(again[item_id]) for item_id in ids]
-    await place.tx.run(
+    place.tx.later(
         _SQL["strengthen"], {"scope_key": scope_key, "ids": ids, "confidences": strongest}
     )
     uses = [len(again[item_id]) for item_id in ids]
-    await place.tx.run(
+    place.tx.later(
         _SQL["mark_used"], {"scope_keys": [scope_key] * len(ids), "ids": ids, "uses": uses}
     )
 
 
-async def contest(place: Place, stands: Neighbour) -> None:
+def contest(place: Place, stands: Neighbour) -> None:
     """Ask the author of an item whether it still holds, when another member has said otherwise."""
     key = place.key
     if isinstance(key, ProjectKey) and stands.others is not None:
         key = key.by(stands.others)
     asked = question(stands.text)
-    await place.tx.run(_SQL["contest"], _question(place, key, stands.id, asked, CONTESTED))
+    place.tx.later(_SQL["contest"], _question(place, key, stands.id, asked, CONTESTED))
 
 
-async def ask(place: Place, item_id: UUID, text: str, why: str) -> str | None:
+def ask(place: Place, item_id: UUID, text: str, why: str) -> str | None:
     """Keep the question to a pending item; return it, None for instruction-like text, never asked."""
     asked = question(text)
-    await place.tx.run(_SQL["ask"], _question(place, place.key, item_id, asked, why))
+    place.tx.later(_SQL["ask"], _question(place, place.key, item_id, asked, why))
     return asked if why != "instruction_like" else None
 
 

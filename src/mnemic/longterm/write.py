@@ -160,11 +160,18 @@ class Writer:
             return await self.known.decide(place, text, vector)
 
     async def _settled(self, actor: Actor, spot: _Spot, items: Sequence[Ready]) -> list[Verdict]:
-        """Write a batch; when the model is changed at that moment, embed it again with the new one."""
+        """Write a batch; when the model is changed at that moment, embed it again with the new one.
+
+        The first attempt counts on nobody else being recorded in the audit's chain meanwhile.
+        """
+        ahead = True
         for _ in range(_ATTEMPTS):
             try:
-                return await self._write(actor, spot, items)
+                return await self._write(actor, spot, items, ahead=ahead)
             except Conflict as conflict:
+                if conflict.code == "audit_moved":
+                    ahead = False
+                    continue
                 if conflict.code != "embedding_model_switched":
                     raise
             model = await self.models.for_scope(actor, items[0].draft.scope)
@@ -175,14 +182,17 @@ class Writer:
             ]
         raise switched()
 
-    async def _write(self, actor: Actor, spot: _Spot, items: Sequence[Ready]) -> list[Verdict]:
+    async def _write(
+        self, actor: Actor, spot: _Spot, items: Sequence[Ready], *, ahead: bool
+    ) -> list[Verdict]:
         with reading_once():
             opinions = await self._ask_model(actor, spot, items) if self._chat else NO_OPINIONS
             rows = _rows(items)
-            async with self.database.transaction(actor) as tx:
+            async with self.database.transaction(actor, writes=spot.scope_key) as opened:
+                tx = opened if ahead else replace(opened, audit=None)
                 place = await self._place(tx, actor, spot, items[0].model)
-                await place.lock()
-                await self.models.require(tx, actor, place.scope_key, place.model)
+                if not self.models.is_written(tx, place.scope_key, place.model):
+                    raise switched()
                 verdicts = await self._in_order(place, actor, rows, opinions)
                 deeds = [deed for verdict in verdicts if (deed := deed_of(verdict)) is not None]
                 await tx.answer(verdicts[0] if len(verdicts) == 1 else verdicts, *deeds)
@@ -230,12 +240,12 @@ class Writer:
             elif row.incoming.pending is None:
                 ended |= dict.fromkeys(decision.supersedes, (row.incoming.id, row.incoming.since))
         new = zip(sealed, decisions, strict=False)
-        await insert(place, [row for row, one in new if one.duplicate_of is None])
-        await supersede(place, ended)
-        await strengthen(place, again)
-        return [await self._verdict(place, row, decision) for row, decision in told]
+        insert(place, [row for row, one in new if one.duplicate_of is None])
+        supersede(place, ended)
+        strengthen(place, again)
+        return [self._verdict(place, row, decision) for row, decision in told]
 
-    async def _verdict(self, place: Place, row: Row, decision: Decision) -> Verdict:
+    def _verdict(self, place: Place, row: Row, decision: Decision) -> Verdict:
         """Return the verdict about a text; the question about a pending one is kept only now."""
         screened, pending = row.item.screened, row.incoming.pending
         if decision.duplicate_of is not None:
@@ -244,7 +254,7 @@ class Writer:
                 "duplicate", reason=why, of=decision.duplicate_of, removed=screened.removed
             )
         if pending is not None:
-            return await self.ask_user(place, screened, row.incoming.id, pending)
+            return self.ask_user(place, screened, row.incoming.id, pending)
         verdict = written(row.incoming.id, decision, decision.why)
         return replace(verdict, removed=screened.removed, masked=screened.masked)
 
@@ -262,16 +272,16 @@ class Writer:
             return await self._again(place, row, decision)
         if twin is not None:
             await self.make_room(place, twin.id)
-        await insert(place, [columns(place, actor, row)])
+        insert(place, [columns(place, actor, row)])
         if new.pending is None:
-            await self.settle(place, new.id, decision, new.since)
-        return await self._verdict(place, row, decision)
+            self.settle(place, new.id, decision, new.since)
+        return self._verdict(place, row, decision)
 
     async def make_room(self, place: Place, expired: UUID) -> None:
         """Put an expired item into the archive, so that its text may be stored anew."""
         await place.tx.run(_SQL["archive"], {"scope_key": place.scope_key, "id": expired})
 
-    async def settle(
+    def settle(
         self, place: Place, item_id: UUID, decision: Decision, since: datetime | None = None
     ) -> None:
         """Let an active item replace what is older, and be replaced by what is newer.
@@ -279,18 +289,18 @@ class Writer:
         What another member of the project wrote stays beside it, and its author is asked.
         """
         for stands in decision.contested:
-            await contest(place, stands)
-        await supersede(place, dict.fromkeys(decision.supersedes, (item_id, since)))
+            contest(place, stands)
+        supersede(place, dict.fromkeys(decision.supersedes, (item_id, since)))
         if decision.superseded_by is not None:
-            await supersede(place, {item_id: (decision.superseded_by, decision.until)})
+            supersede(place, {item_id: (decision.superseded_by, decision.until)})
 
-    async def ask_user(self, place: Place, screened: Screened, item_id: UUID, why: str) -> Verdict:
+    def ask_user(self, place: Place, screened: Screened, item_id: UUID, why: str) -> Verdict:
         """Keep the question to a pending item, and return the verdict that asks it."""
         return Verdict(
             "pending",
             id=item_id,
             reason=why,
-            question=await ask(place, item_id, screened.text, why),
+            question=ask(place, item_id, screened.text, why),
             removed=screened.removed,
             masked=screened.masked,
         )
@@ -300,12 +310,12 @@ class Writer:
         screened, twin = row.item.screened, decision.duplicate_of
         assert twin is not None
         if decision.untouched:
-            return await self._verdict(place, row, decision)
-        await strengthen(place, {twin: [screened.confidence]})
+            return self._verdict(place, row, decision)
+        strengthen(place, {twin: [screened.confidence]})
         asked = await place.tx.one(_SQL["question"], {"scopes": [place.scope_key], "id": twin})
         if asked and asked["reason"] != "instruction_like" and screened.pending is None:
             await self.activate(place, twin, screened, row.item.vector)
-        return await self._verdict(place, row, decision)
+        return self._verdict(place, row, decision)
 
     async def activate(
         self, place: Place, item_id: UUID, screened: Screened, vector: Vector | None
@@ -320,7 +330,7 @@ class Writer:
         decision = await self.known.decide(
             place, screened.text, vector, since=since, besides=item_id
         )
-        await self.settle(place, item_id, decision, since)
+        self.settle(place, item_id, decision, since)
         return decision
 
     async def _ask_model(

@@ -42,17 +42,33 @@ from mnemic.storage.transaction import (
 
 __all__ = ["ON_WRITE", "Database", "Deed", "Recorder", "Transaction", "learn", "of_one_life"]
 
-_BEGIN = sql.SQL(
+_BEGIN = (
     "begin; set local search_path = {schema}, {types}; set local mnemic.scopes = {scopes};"
     " set local mnemic.sessions = {sessions}; set local mnemic.actor = {user};"
     " set local mnemic.project = {project};"
     # whoever erases this user waits for us, and we for them: what follows sees the outcome
     " select pg_advisory_xact_lock_shared(hashtextextended({user_scope}, 7));"
+)
+_WHO = (
     " select u.status, u.key_epoch, u.remember, coalesce(u.model_id, d.model_id) as model_id,"
-    " case when {project} <> '' then my_role() end as role,"
+    " d.model_id as deployment_model_id, case when {project} <> '' then my_role() end as role,"
     " case when {project} <> '' then (select count(*) || ':' || max(key_id::text) from data_key"
     " where scope_key = {project}) end as project_keys"
-    " from deployment d left join app_user u on u.scope_key = {user_scope}"
+)
+_FROM = " from deployment d left join app_user u on u.scope_key = {user_scope}"
+_READER = sql.SQL(_BEGIN + _WHO + _FROM)
+_WRITER = sql.SQL(
+    _BEGIN
+    # what a writer does is planned once a connection, not each time: planning takes longer than the work
+    + " set local plan_cache_mode = force_generic_plan;"
+    # shared with other writers: whoever changes a model waits for them, and they for it
+    " select pg_advisory_xact_lock_shared(hashtextextended('embedding', 0)),"
+    " pg_advisory_xact_lock_shared(hashtextextended({model_of}, 0)),"
+    " pg_advisory_xact_lock(hashtextextended({written}, 0));"
+    + _WHO
+    + ", a.seq, a.last_mac, a.head_mac, date_trunc('milliseconds', clock_timestamp()) as at"
+    + _FROM
+    + " left join audit_chain a on a.chain = {chain}"
 )
 _BEGIN_SCOPES = sql.SQL(
     "begin; set local search_path = {schema}, {types}; set local mnemic.scopes = {scopes}; select null"
@@ -121,22 +137,26 @@ class Database:
 
     @asynccontextmanager
     async def transaction(
-        self, actor: Actor, *, consent: bool = True
+        self, actor: Actor, *, consent: bool = True, writes: str | None = None
     ) -> AsyncIterator[Transaction]:
         """Open a transaction in which the database shows and takes only this actor's rows.
+
+        ``writes`` names a scope that nobody else writes to meanwhile; then the audit's place is read ahead,
+        and Conflict (``audit_moved``) tells that somebody else took it: nothing was kept, begin again.
 
         Leaving it normally commits, an exception rolls back. Raises PermissionDenied (``user_erased``) for
         an erased user, ConsentRequired (``consent_required``) for one who refused or has not been asked
         where that is required, unless ``consent`` is False: for what must work without it. Raises
         InvalidInput (``other_event_loop``), and the errors of ``storage.failures``.
         """
-        async with self._begun(self._opening(known_actor(actor))) as (conn, row):
+
+        def opened(conn: AsyncConnection[DictRow], row: DictRow | None) -> Transaction:
             assert row is not None, "the deployment has no row"
             known = row["status"] is not None
             self.admit(row["status"], row["remember"] if consent else "granted")
             if LIFE.get() not in (None, row["key_epoch"]):
                 raise PermissionDenied("user_erased", "This user was erased meanwhile.")
-            yield Transaction(
+            return Transaction(
                 conn,
                 known,
                 row["key_epoch"] if known else 1,
@@ -145,7 +165,12 @@ class Database:
                 row["project_keys"],
                 actor,
                 self.recorder,
+                row["deployment_model_id"],
+                row if row.get("seq") is not None else None,
             )
+
+        async with self._begun(self._opening(known_actor(actor), writes), opened) as tx:
+            yield tx
 
     def admit(self, status: str | None, remember: str | None) -> None:
         """Turn away an erased user, and one who does not agree; None stands for a user not seen yet."""
@@ -192,18 +217,21 @@ class Database:
             types=sql.Identifier(self._types),
             scopes=sql.Literal(",".join(scope_keys)),
         )
-        async with self._begun(begin) as (conn, _):
-            yield Transaction(conn, known_user=False, key_epoch=1)
+        async with self._begun(begin, lambda conn, _: Transaction(conn, False, 1)) as tx:
+            yield tx
 
     @asynccontextmanager
     async def _begun(
-        self, begin: sql.Composed
-    ) -> AsyncIterator[tuple[AsyncConnection[DictRow], DictRow | None]]:
+        self,
+        begin: sql.Composed,
+        opened: Callable[[AsyncConnection[DictRow], DictRow | None], Transaction],
+    ) -> AsyncIterator[Transaction]:
         try:
             conn, row = await self._begin(begin)
             try:
-                yield conn, row
-                await _commit(conn)
+                tx = opened(conn, row)
+                yield tx
+                await _commit(tx)
             except BaseException:
                 await _roll_back(conn)
                 raise
@@ -287,8 +315,20 @@ class Database:
                 " SyncMemoryService from threads.",
             )
 
-    def _opening(self, actor: Actor) -> sql.Composed:
-        return _BEGIN.format(
+    def _opening(self, actor: Actor, writes: str | None = None) -> sql.Composed:
+        if writes is None:
+            return _READER.format(**self._asker(actor))
+        chain = -1 if self.recorder is None else self.recorder.chain(actor)
+        owner = writes.split(":")[1].split("/")[0]
+        return _WRITER.format(
+            **self._asker(actor),
+            model_of=sql.Literal(f"embedding user:{owner}"),
+            written=sql.Literal(writes),
+            chain=sql.Literal(chain),
+        )
+
+    def _asker(self, actor: Actor) -> dict[str, sql.Composable]:
+        return dict(
             schema=sql.Identifier(self.schema),
             types=sql.Identifier(self._types),
             scopes=sql.Literal(",".join(actor.scope_keys)),
@@ -323,13 +363,13 @@ async def learn(conn: AsyncConnection[Any]) -> str:
     return str(schema)
 
 
-async def _commit(conn: AsyncConnection[DictRow]) -> None:
+async def _commit(tx: Transaction) -> None:
     """Commit, or raise: PostgreSQL answers COMMIT of a failed transaction with a quiet ROLLBACK."""
-    if conn.info.transaction_status != TransactionStatus.INTRANS:
+    if tx.conn.info.transaction_status != TransactionStatus.INTRANS:
         raise StorageError(
             "transaction_failed", "A statement of this transaction failed; nothing was kept."
         )
-    await conn.execute("commit", prepare=False)
+    await tx.flush("commit")
 
 
 async def _roll_back(conn: AsyncConnection[DictRow]) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass
-from typing import Any, LiteralString
+from dataclasses import dataclass, field
+from typing import Any, LiteralString, Protocol
 
 from psycopg import AsyncConnection
 from psycopg.rows import DictRow
@@ -49,16 +49,25 @@ class Deed:
     after: object = None
 
 
-Recorder = Callable[["Transaction", Actor, Sequence[Deed]], Awaitable[None]]
-"""Writes deeds into the audit, inside the transaction that they are done in."""
+class Recorder(Protocol):
+    """Writes deeds into the audit, inside the transaction that they are done in."""
+
+    def chain(self, actor: Actor) -> int:
+        """Return in which chain the deeds of the actor's user stand."""
+
+    async def record_all(self, tx: Transaction, actor: Actor, deeds: Sequence[Deed]) -> None:
+        """Write deeds; comes last in a transaction."""
+
 
 
 @dataclass(frozen=True, slots=True)
 class Transaction:
     """An open transaction of one actor: statements in, rows as dictionaries out.
 
-    ``model_id`` is the embedding model of its user's vectors when the transaction began, ``role`` the
-    user's role in the actor's project, None for no member; ``project_keys`` changes with that project's keys.
+    ``model_id`` is the embedding model of its user's vectors when the transaction began,
+    ``deployment_model_id`` that of all projects; ``role`` is the user's role in the actor's project, None for
+    no member; ``project_keys`` changes with that project's keys. ``audit`` is where the audit's next entry
+    goes, where that was read ahead; who counts on it commits only if nobody wrote one meanwhile.
     """
 
     conn: AsyncConnection[DictRow]
@@ -69,23 +78,51 @@ class Transaction:
     project_keys: str | None = None
     actor: Actor | None = None
     recorder: Recorder | None = None
+    deployment_model_id: int | None = None
+    audit: DictRow | None = None
+    waiting: list[tuple[LiteralString, Params]] = field(default_factory=list)
 
     async def all(self, statement: LiteralString, params: Params | None = None) -> list[DictRow]:
         """Run a statement and return its rows."""
+        await self.flush()
         return await (await self.conn.execute(statement, params)).fetchall()
 
     async def one(self, statement: LiteralString, params: Params | None = None) -> DictRow | None:
         """Run a statement and return its first row, if any."""
+        await self.flush()
         return await (await self.conn.execute(statement, params)).fetchone()
 
     async def run(self, statement: LiteralString, params: Params | None = None) -> int:
         """Run a statement and return the number of rows that it touched."""
+        await self.flush()
         return (await self.conn.execute(statement, params)).rowcount
 
     async def many(self, statement: LiteralString, params: list[Params]) -> None:
         """Run a statement once a parameter set, in one batch."""
+        await self.flush()
         async with self.conn.cursor() as cursor:
             await cursor.executemany(statement, params)
+
+    def later(self, statement: LiteralString, params: Params) -> None:
+        """Run a statement whose outcome nobody reads with what comes next: the commit, or a statement.
+
+        It saves a round trip. An error of it shows there.
+        """
+        self.waiting.append((statement, params))
+
+    async def flush(self, last: LiteralString | None = None) -> None:
+        """Run what waits, and ``last`` after it, in one round trip."""
+        if not self.waiting:
+            if last is not None:
+                await self.conn.execute(last, prepare=False)
+            return
+        waiting = self.waiting[:]
+        self.waiting.clear()
+        async with self.conn.pipeline():
+            for statement, params in waiting:
+                await self.conn.execute(statement, params)
+            if last is not None:
+                await self.conn.execute(last, prepare=False)
 
     async def answer(self, result: object, *deeds: Deed) -> None:
         """Record what was done, and tell who waits for this write what it is going to answer.
@@ -93,7 +130,7 @@ class Transaction:
         Comes last in a transaction, while nothing is committed yet.
         """
         if deeds and self.recorder is not None and self.actor is not None:
-            await self.recorder(self, self.actor, deeds)
+            await self.recorder.record_all(self, self.actor, deeds)
         waiting = ON_WRITE.get()
         if waiting is not None:
             await waiting(self, result)

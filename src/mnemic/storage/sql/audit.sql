@@ -14,10 +14,11 @@ where chain = %(chain)s
 for no key update
 
 -- name: append
+-- Where another entry took this place meanwhile, the key of the log refuses it.
 with moved as (
     update audit_chain
     set seq = %(seq)s, last_mac = %(entry_mac)s, head_mac = %(head_mac)s
-    where chain = %(chain)s
+    where chain = %(chain)s and seq = %(seq)s - 1
 )
 insert into audit_log (chain, seq, at, action, why, user_mac, credential_mac, target_mac, before_mac, after_mac,
     entry_mac)
