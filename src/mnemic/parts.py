@@ -204,7 +204,7 @@ async def _compose(ground: _Ground, own: list[Any], reranker: Reranker | None) -
 
 def _log(ground: _Ground) -> tuple[MessageLog, Window]:
     database, keys = ground.deployment.database, ground.deployment.keys
-    log = MessageLog(database, keys)
+    log = MessageLog(database, keys, one_trip=ground.settings.search_function == "on")
     # an encoder far away would make every turn wait
     encode = None if ground.settings.embedding_base_url else _encoder(ground.models)
     return log, Window(database, keys, ground.windows.store, log, encode=encode)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mnemic.checks import whole
 from mnemic.crypto import DataKey
 from mnemic.errors import Conflict, InvalidInput, NotFound
 from mnemic.keys import KeyRing
 from mnemic.model import Actor, Turn, known_actor
+from mnemic.session.one_trip import Logged, OneTrip
 from mnemic.session.turn_checks import MAX_CHARS, checked_turns
 from mnemic.session.turn_rows import client_mac, open_calls, open_turn, turn_row
 from mnemic.storage.pool import Database
@@ -34,23 +35,14 @@ _LAST = 2**62
 _CALLS_AT_ONCE = 100
 
 
-@dataclass(frozen=True, slots=True)
-class Logged:
-    """What an append did: the seq of every turn in order, and the turns that were new, as they are read.
-
-    A turn that was sent before has its old seq, and is not among the ``new`` ones.
-    """
-
-    seqs: tuple[int, ...] = ()
-    new: tuple[Turn, ...] = ()
-
-
 class MessageLog:
     """Appends and reads turns; the session comes from the actor."""
 
-    def __init__(self, database: Database, keys: KeyRing) -> None:
+    def __init__(self, database: Database, keys: KeyRing, *, one_trip: bool = True) -> None:
+        """``one_trip`` is False where the database must be told who asks by statements of their own."""
         self._database = database
         self._keys = keys
+        self._one_trip = OneTrip(database, keys) if one_trip else None
 
     async def append(self, actor: Actor, turns: Sequence[Turn]) -> list[int]:
         """Append turns in order, in one transaction, and return their sequence numbers (from 1).
@@ -69,11 +61,17 @@ class MessageLog:
         ids = session_ids(actor)
         if not checked:
             return Logged()
-        async with self._database.transaction(actor) as tx:
-            key = await self._keys.obtain(tx, actor)
-            await tx.run(_SQL["open_session"], ids)
-            logged = await _appended(tx, key, ids, checked)
-            await tx.answer(list(logged.seqs))
+        quick, logged = self._one_trip, None
+        if quick is not None:
+            logged = await quick.log(actor, ids, checked)
+        if logged is None:
+            async with self._database.transaction(actor) as tx:
+                key = await self._keys.obtain(tx, actor)
+                await tx.run(_SQL["open_session"], ids)
+                logged = await _appended(tx, key, ids, checked)
+                await tx.answer(list(logged.seqs))
+        if quick is not None:
+            quick.remember(ids, logged)
         return logged
 
     async def read(

@@ -188,16 +188,23 @@ class Database:
             )
 
     async def ask(
-        self, actor: Actor, statement: LiteralString, params: Params, *, consent: bool = True
+        self,
+        actor: Actor,
+        statement: LiteralString,
+        params: Params,
+        *,
+        consent: bool = True,
+        attempts: int = _ATTEMPTS,
     ) -> Answer:
-        """Run one statement that reads and says itself who asks, in one round trip.
+        """Run one statement that says itself who asks, in one round trip.
 
-        It names what it needs as ``{schema}.name``, takes the actor as ``asker...`` and tells the user's
+        One that writes has a single attempt: whether it did when its connection was lost, it cannot know. It
+        names what it needs as ``{schema}.name``, takes the actor as ``asker...`` and tells the user's
         ``user_status`` and ``remember`` in its first row. Raises as ``transaction`` does.
         """
         named = qualified(statement, self.schema)
         try:
-            answer = await self._answer(named, params | asker(known_actor(actor)))
+            answer = await self._answer(named, params | asker(known_actor(actor)), attempts)
         except psycopg.Error as error:
             raise translate(error) from error
         self.admit(answer.head["user_status"], answer.head["remember"] if consent else "granted")
@@ -258,16 +265,16 @@ class Database:
             await self._recover()
         raise AssertionError("unreachable")
 
-    async def _answer(self, statement: bytes, params: Params) -> Answer:
+    async def _answer(self, statement: bytes, params: Params, attempts: int) -> Answer:
         """Run a statement in a transaction of its own, on a connection that answers."""
-        for attempt in range(_ATTEMPTS):
+        for attempt in range(attempts):
             conn = await self._take()
             try:
                 return await read(conn, statement, params)
             except BaseException as error:
                 lost = isinstance(error, psycopg.OperationalError) and conn.closed
                 await _roll_back(conn)
-                if not lost or attempt == _ATTEMPTS - 1:
+                if not lost or attempt == attempts - 1:
                     raise
             finally:
                 await self._give_back(conn)
