@@ -13,17 +13,16 @@ split them into chunks first.
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
 import os
 import sys
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from hashlib import blake2b
 from typing import Any
 
+from mnemic.embedding.pieces import Pieces
 from mnemic.embedding.protocol import refusal
 from mnemic.errors import ConfigurationError, EmbeddingError
 from mnemic.model import Vector
@@ -40,8 +39,8 @@ CACHED_QUERIES = 512
 class LocalEncoder:
     """An Embedder over the model in the wheel. Vectors have 512 dimensions and length 1.
 
-    One instance is shared by all tasks and event loops of a process; its calls are serialised,
-    since the model is bound by the processor. Vectors of texts that came alone (queries) are
+    One instance is shared by all tasks and event loops of a process; its calls are served one piece
+    after another, since the model is bound by the processor. Vectors of texts that came alone (queries) are
     kept, 512 at most, under a digest of the text.
     """
 
@@ -51,8 +50,7 @@ class LocalEncoder:
 
     def __init__(self) -> None:
         self._model: Any = None
-        self._worker: ThreadPoolExecutor | None = None
-        self._process = os.getpid()
+        self._pieces = Pieces(self._encode_here)
         self._recent: OrderedDict[bytes, Vector] = OrderedDict()
 
     async def embed(self, texts: Sequence[str]) -> list[Vector | EmbeddingError]:
@@ -66,36 +64,27 @@ class LocalEncoder:
         if len(texts) == 1 and wanted:
             return [await self._embed_query(texts[0])]
         for batch in _batches(texts, wanted):
-            vectors = await self._encode([texts[index] for index in batch])
+            vectors = await self._pieces.encode([texts[index] for index in batch])
             for index, vector in zip(batch, vectors, strict=True):
                 answers[index] = vector
         return [answer for answer in answers if answer is not None]
 
     async def aclose(self) -> None:
         """Let the worker thread end after what it has begun; the next call starts a new one."""
-        worker, self._worker = self._worker, None
-        if worker is not None:
-            worker.shutdown(wait=False)
+        self._pieces.close()
         self._recent.clear()
 
     async def _embed_query(self, text: str) -> Vector:
         key = blake2b(text.encode(), digest_size=16).digest()
         known = self._recent.get(key)
         if known is None:
-            (known,) = await self._encode([text])
+            (known,) = await self._pieces.encode([text])
             self._recent[key] = known
             while len(self._recent) > CACHED_QUERIES:
                 self._recent.popitem(last=False)
         else:
             self._recent.move_to_end(key)
         return known
-
-    async def _encode(self, texts: list[str]) -> list[Vector]:
-        if self._worker is None or self._process != os.getpid():
-            self._process = os.getpid()  # a forked child has the model, but not the thread
-            self._worker = ThreadPoolExecutor(1, thread_name_prefix="mnemic-encoder")
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._worker, self._encode_here, texts)
 
     def _encode_here(self, texts: list[str]) -> list[Vector]:
         if self._model is None:

@@ -94,9 +94,9 @@ class Models:
             known = self._known(model_id)
             if known is self.deployments and not self._ask_first:
                 return known
-        if self._one_trip and model_id in (None, self.deployments.model_id):
-            if await self.meet(actor):
-                return self.deployments
+        likely = self._one_trip and model_id in (None, self.deployments.model_id)
+        if likely and await self.meet(actor):
+            return self.deployments
         async with self._database.transaction(actor) as tx:
             return await self.within(tx, actor)
 
