@@ -14,6 +14,7 @@ import pytest
 
 from mnemic.storage import cluster
 from mnemic.storage.embedded import Joined, join
+from mnemic.storage.machine import memory, shared_buffers
 
 STRANGER = "nobody"
 
@@ -128,7 +129,7 @@ def test_the_settings_are_safe_and_small(joined: Joined) -> None:
         "max_connections": "100",
         "password_encryption": "scram-sha-256",
         "server_encoding": "UTF8",
-        "shared_buffers": "128MB",
+        "shared_buffers": f"{shared_buffers(memory())}MB",
         "synchronous_commit": "on",
         "wal_compression": "off",
     }

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from mnemic.errors import ConfigurationError
 from mnemic.storage.accounts import Account, hand_over, launch
+from mnemic.storage.machine import memory, shared_buffers
 
 __all__ = [
     "ROLES",
@@ -61,7 +62,7 @@ _SETTINGS = """\
 # Written by Mnemic at every start: change settings with ALTER SYSTEM, not here.
 cluster_name = 'mnemic'
 max_connections = 100
-shared_buffers = 128MB
+shared_buffers = {shared_buffers}MB
 huge_pages = off
 jit = off
 max_logical_replication_workers = 0
@@ -173,7 +174,7 @@ def create(account: Account, binaries: Wheel, pgdata: Path) -> None:
 
 def configure(pgdata: Path) -> None:
     """Write our settings for the next start."""
-    _write(pgdata, "mnemic.conf", _SETTINGS)
+    _write(pgdata, "mnemic.conf", _SETTINGS.format(shared_buffers=shared_buffers(memory())))
 
 
 def admit(pgdata: Path, os_user: str) -> bool:

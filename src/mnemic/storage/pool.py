@@ -335,15 +335,15 @@ class Database:
         )
 
     def _asker(self, actor: Actor) -> dict[str, sql.Composable]:
-        return dict(
-            schema=sql.Identifier(self.schema),
-            types=sql.Identifier(self._types),
-            scopes=sql.Literal(",".join(actor.scope_keys)),
-            sessions=sql.Literal(actor.session_prefix),
-            user=sql.Literal(actor.user),
-            user_scope=sql.Literal(actor.user_scope),
-            project=sql.Literal(actor.project_scope or ""),
-        )
+        return {
+            "schema": sql.Identifier(self.schema),
+            "types": sql.Identifier(self._types),
+            "scopes": sql.Literal(",".join(actor.scope_keys)),
+            "sessions": sql.Literal(actor.session_prefix),
+            "user": sql.Literal(actor.user),
+            "user_scope": sql.Literal(actor.user_scope),
+            "project": sql.Literal(actor.project_scope or ""),
+        }
 
 
 async def learn(conn: AsyncConnection[Any]) -> str:
