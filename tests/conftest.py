@@ -1,6 +1,7 @@
-"""What do tests share? One embedded server for the whole run, and a schema of its own for each test.
+"""What do tests share? One embedded server for each worker of pytest-xdist, and nothing in it.
 
-Under pytest-xdist the controller makes the directory and every worker joins the same server.
+Each test has a database of its own, copied from one whose schema is ready. Files of a run lie in memory where
+there is enough, for a cluster is a thousand small files; all of them are gone when the run ends.
 """
 
 from __future__ import annotations
@@ -10,14 +11,16 @@ import os
 import shutil
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack
-from dataclasses import dataclass
+from contextlib import AsyncExitStack, contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
+import psutil  # type: ignore[import-untyped]
 import psycopg
 import pytest
+from psycopg import sql
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
 
@@ -28,22 +31,34 @@ from mnemic.embedding.protocol import Embedder
 from mnemic.model import Actor
 from mnemic.settings import Settings
 from mnemic.storage.embedded import Joined, join
+from mnemic.storage.migrate import migrate
 
 if TYPE_CHECKING:
     from mnemic.service import MemoryService
 
 _RUN = "TEST_RUN_DIRECTORY"
+_MEMORY = Path("/dev/shm")
+_ENOUGH = 6 << 30
+"""Bytes that must be free in memory for a run to lie there."""
+_MAIN = "mnemic"
+_READY = "ready"
+_SCHEMA = "tested"
+_QUICK = ("fsync", "full_page_writes", "synchronous_commit", "autovacuum")
+"""What no test needs: nothing has to outlive a power cut, and plans must not change by the hour."""
 Connection = psycopg.AsyncConnection[dict[str, Any]]
 Connect = Callable[..., Awaitable[Connection]]
 Prepare = Callable[[Settings, Embedder, Curve], Awaitable[None]]
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
     for name in [name for name in os.environ if name.startswith(("MNEMIC_", "MEMORY_"))]:
         del os.environ[name]
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if not hasattr(config, "workerinput"):
-        os.environ[_RUN] = tempfile.mkdtemp(prefix="memory-tests-")
+        os.environ[_RUN] = _made()
+        if config.option.basetemp is None:
+            config.option.basetemp = str(Path(os.environ[_RUN]) / "tmp")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -51,25 +66,79 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shutil.rmtree(os.environ.pop(_RUN), ignore_errors=True)
 
 
-@dataclass(frozen=True, slots=True)
+def _made() -> str:
+    """Make the directory of this run, in memory if there is enough; runs that were killed left theirs."""
+    usable = os.access(_MEMORY, os.W_OK | os.X_OK)
+    place = _MEMORY if usable else Path(tempfile.gettempdir())
+    for left in place.glob("memory-tests-*-*"):
+        if not psutil.pid_exists(int(left.name.split("-")[2])):
+            shutil.rmtree(left, ignore_errors=True)
+    if usable and shutil.disk_usage(_MEMORY).free < _ENOUGH:
+        place = Path(tempfile.gettempdir())
+    return tempfile.mkdtemp(prefix=f"memory-tests-{os.getpid()}-", dir=place)
+
+
+def make_quick(joined: Joined) -> None:
+    """Let a server of tests forget what only matters after a crash of the machine."""
+    with psycopg.connect(joined.url("bootstrap"), autocommit=True) as conn:
+        for name in _QUICK:
+            conn.execute(sql.SQL("alter system set {} = off").format(sql.Identifier(name)))
+        conn.execute("alter system set max_wal_size = '256MB'")
+        conn.execute("select pg_reload_conf()")
+
+
+@dataclass(slots=True)
 class Server:
-    """The shared server and the key file beside its data."""
+    """This worker's server, the key file beside its data, and the database that its addresses lead to."""
 
     joined: Joined
     data_dir: Path
     key_file: Path
+    database: str = _MAIN
+    pooler: str | None = None
+    """Where a pooler answers the service login, before the name of the database; None for none."""
+    _left: list[str] = field(default_factory=list)
 
     @property
     def owner(self) -> str:
-        return self.joined.url("owner")
+        return replace(self.joined, database=self.database).url("owner")
 
     @property
     def service(self) -> str:
-        return self.joined.url("service")
+        return replace(self.joined, database=self.database).url("service")
 
     @property
     def superuser(self) -> str:
-        return self.joined.url("bootstrap")
+        return replace(self.joined, database=self.database).url("bootstrap")
+
+    @contextmanager
+    def copied(self) -> Iterator[str]:
+        """Let all addresses lead to a new database with a ready schema, whose name is given."""
+        name = f"test_{uuid4().hex[:12]}"
+        self._remove_left()
+        self._administer(
+            "create database {} template {} owner mnemic_owner strategy wal_log", name, _READY
+        )
+        self.database = name
+        yield _SCHEMA
+        self.database = _MAIN
+        self._left.append(name)
+
+    def prepare(self) -> None:
+        """Make the database that those of tests are copied from."""
+        self._administer("create database {} template {} owner mnemic_owner", _READY, _MAIN)
+        address = replace(self.joined, database=_READY).url("owner")
+        asyncio.run(migrate(address, schema=_SCHEMA, service_role="mnemic_service"))
+
+    def _remove_left(self) -> None:
+        """Remove the databases of earlier tests: their sessions need a moment to go."""
+        while self._left:
+            self._administer("drop database {} with (force)", self._left.pop())
+
+    def _administer(self, statement: str, *names: str) -> None:
+        address = replace(self.joined, database="postgres").url("bootstrap")
+        with psycopg.connect(address, autocommit=True) as conn:
+            conn.execute(sql.SQL(statement).format(*map(sql.Identifier, names)))
 
     def settings(self, schema: str, **more: object) -> Settings:
         """Return settings that reach this server by URL, as in production."""
@@ -79,6 +148,8 @@ class Server:
             "key_file": self.key_file,
             "db_schema": schema,
         }
+        if self.pooler is not None:
+            given |= {"database_url": f"{self.pooler}/{self.database}", "prepare": "off"}
         return Settings.read(**(given | more))
 
 
@@ -90,27 +161,26 @@ def stub_path() -> str:
 
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
-    """The one server of this run."""
-    home = Path(os.environ[_RUN])
+    """The one server of this worker."""
+    home = Path(os.environ[_RUN]) / os.environ.get("PYTEST_XDIST_WORKER", "all")
     joined = join(home / "data")
-    with psycopg.connect(joined.url("bootstrap"), autocommit=True) as conn:
-        # nothing here has to outlive a power cut
-        conn.execute("alter system set fsync = off")
-        conn.execute("alter system set synchronous_commit = off")
-        conn.execute("select pg_reload_conf()")
-    yield Server(joined, home / "data", home / "keys" / "test.key")
+    make_quick(joined)
+    found = Server(joined, home / "data", home / "keys" / "test.key")
+    found.prepare()
+    yield found
     joined.leave()
 
 
 @pytest.fixture
-def schema() -> str:
-    """A schema name that no other test has."""
-    return f"t_{uuid4().hex[:12]}"
+def schema(server: Server) -> Iterator[str]:
+    """The migrated schema of a database that no other test has; ``server`` leads there meanwhile."""
+    with server.copied() as name:
+        yield name
 
 
 @pytest.fixture
 def settings(server: Server, schema: str) -> Settings:
-    """Settings with both logins, for a schema that is still to be made."""
+    """Settings with both logins, for the test's schema."""
     return server.settings(schema)
 
 

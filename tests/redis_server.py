@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import socket
 import subprocess
 import time
@@ -43,6 +44,16 @@ class Valkey:
                 pass
             time.sleep(0.02)
         raise AssertionError("Valkey does not answer")
+
+    @contextmanager
+    def hanging(self) -> Iterator[None]:
+        """Let it accept connections and answer nothing."""
+        assert self._process is not None
+        self._process.send_signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._process.send_signal(signal.SIGCONT)
 
     def stop(self) -> None:
         """Kill it, as an outage would."""

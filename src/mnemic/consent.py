@@ -90,7 +90,7 @@ class Consents:
         """
         _checked(actor, purpose)
         ends = self._windows if purpose == "remember" else None
-        names = await ends.names(actor) if ends is not None else []
+        names = await ends.names(replace(actor, purpose="job")) if ends is not None else []
         async with alone(self._database, actor) as tx:
             state = await self._say(tx, actor, purpose, "refused")
         if ends is not None:

@@ -58,23 +58,32 @@ class DataKey:
 
     def seal(self, text: str, at: bytes) -> bytes:
         """Return ``text`` sealed for the place ``at``."""
+        return self.seal_bytes(text.encode(), at)
+
+    def seal_bytes(self, data: bytes, at: bytes) -> bytes:
+        """The same of what is no text."""
         nonce = os.urandom(_NONCE)
-        sealed = self._cipher.encrypt(nonce, text.encode(), at)
+        sealed = self._cipher.encrypt(nonce, data, at)
         return self.key_id.bytes + nonce + sealed
 
     def open(self, sealed: bytes, at: bytes) -> str:
-        """Return the text of ``sealed``.
+        """Return the text of ``sealed``; raises as ``open_bytes``."""
+        return self.open_bytes(sealed, at).decode()
+
+    def open_bytes(self, sealed: bytes, at: bytes) -> bytes:
+        """Return what ``sealed`` holds.
 
         Raises KeyUnavailable: ``unknown_key_id`` when another key sealed it, ``sealed_value_damaged`` when
         the bytes were changed or belong to another place.
         """
         if sealed_with(sealed) != self.key_id:
             raise KeyUnavailable(
-                "unknown_key_id", "A value was sealed with a key that is not at hand."
+                "unknown_key_id",
+                "A value was sealed with a key that is not at hand; restore data_key from a backup.",
             )
         nonce, body = sealed[_ID : _ID + _NONCE], sealed[_ID + _NONCE :]
         try:
-            return self._cipher.decrypt(nonce, body, at).decode()
+            return self._cipher.decrypt(nonce, body, at)
         except InvalidTag:
             raise KeyUnavailable(
                 "sealed_value_damaged",
@@ -116,17 +125,16 @@ class ProjectKey(DataKey):
         own = self._all[self.key_id]
         return ProjectKey(own, self._all.values(), {author: own, **self._authors}, author)
 
-    def seal(self, text: str, at: bytes) -> bytes:
-        """Return ``text`` sealed by the author's key. Raises KeyUnavailable (``data_key_missing``)."""
+    def seal_bytes(self, data: bytes, at: bytes) -> bytes:
+        """Return ``data`` sealed by the author's key. Raises KeyUnavailable (``data_key_missing``)."""
         key = None if self.author is None else self._authors.get(self.author)
         if key is None:
             raise KeyUnavailable("data_key_missing", "This actor has no key in this project.")
-        return key.seal(text, at)
+        return key.seal_bytes(data, at)
 
-    def open(self, sealed: bytes, at: bytes) -> str:
-        """Return the text of ``sealed``, whoever of the project sealed it; raises as ``DataKey.open``."""
-        key = self._all.get(sealed_with(sealed))
-        return super().open(sealed, at) if key is None else DataKey.open(key, sealed, at)
+    def open_bytes(self, sealed: bytes, at: bytes) -> bytes:
+        """Return what ``sealed`` holds, whoever of the project sealed it; raises as of a DataKey."""
+        return DataKey.open_bytes(self._all.get(sealed_with(sealed), self), sealed, at)
 
 
 def sealed_with(sealed: bytes) -> UUID:

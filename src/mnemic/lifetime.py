@@ -16,6 +16,7 @@ from mnemic.episodic.episodes import Episodes
 from mnemic.errors import InvalidInput
 from mnemic.keys import KeyProvider
 from mnemic.parts import Parts, assemble
+from mnemic.profile.sleepers import Sleepers
 from mnemic.profile.store import Profiles
 from mnemic.projects import Projects
 from mnemic.resources.shelf import Resources
@@ -116,6 +117,25 @@ class Lifetime:
         return self._running
 
     @property
+    def parts(self) -> Parts:
+        """What it is made of: for integrations that keep rows of their own beside ours.
+
+        It may change with any version; applications use the methods, and the parts by their names below.
+        """
+        return self._parts
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop | None:
+        """The event loop that it is open in, None while it is not open."""
+        return None if self._running is None else self._running.loop
+
+    @property
+    def has_chat_model(self) -> bool:
+        """Whether a chat model reads conversations, where otherwise rules do."""
+        configured = self.settings.chat_base_url is not None and self.settings.chat_model is not None
+        return configured or self._given_chat is not None
+
+    @property
     def sessions(self) -> Sessions:
         """What was said, what of it goes into a prompt, and how a session ends."""
         return self._parts.sessions
@@ -154,6 +174,11 @@ class Lifetime:
     def profiles(self) -> Profiles:
         """What every prompt should hold of a user, and of a project."""
         return self._parts.profiles
+
+    @property
+    def sleepers(self) -> Sleepers:
+        """Who was away for long: their profiles are archived, and woken by whatever they do."""
+        return self._parts.sleep.sleepers
 
     @property
     def embeddings(self) -> Embeddings:

@@ -10,6 +10,9 @@ from typing import Any
 
 from mnemic.audit import Audit
 from mnemic.chat import ChatModel, OpenAIChat
+from mnemic.cold import ColdStore
+from mnemic.cold.opening import open_cold_store
+from mnemic.cold.removals import Removals
 from mnemic.consent import Consents
 from mnemic.contact import ContactIndex
 from mnemic.deployment import Deployment
@@ -34,8 +37,12 @@ from mnemic.longterm.sensitive import DEFAULT_CATEGORIES, find_sensitive
 from mnemic.longterm.write import Writer
 from mnemic.model import Actor, Vector
 from mnemic.privacy.erase import Erase
+from mnemic.profile.cooling import Cooling
+from mnemic.profile.hibernation import Hibernation
+from mnemic.profile.history_fold import Folding
 from mnemic.profile.prose import Prose
 from mnemic.profile.refresh import Refresh
+from mnemic.profile.sleepers import Sleepers
 from mnemic.profile.store import Profiles
 from mnemic.projects import Projects
 from mnemic.resources.chunk_texts import chunk_texts
@@ -50,12 +57,32 @@ from mnemic.session.summaries import Summaries
 from mnemic.session.turn_vectors import TurnVectors
 from mnemic.session.window import Encode, Window
 from mnemic.session.window_opening import Windows, open_windows
-from mnemic.settings import Settings
+from mnemic.settings import Settings, age
+from mnemic.storage.activity import Activity
 from mnemic.tasks.store import Tasks
 
 Keep = Callable[[Any], None]
 _USERS_TIMEOUT, _USERS_RETRIES = 10.0, 2
 """Seconds and repeats for users' own endpoints: a search waits for them before words alone answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Sleep:
+    """What lets users sleep and wakes them."""
+
+    sleepers: Sleepers
+    hibernation: Hibernation
+    activity: Activity
+
+    @property
+    def removals(self) -> Removals:
+        """What removes the objects of the cold store that nobody refers to."""
+        return self.hibernation.cooling.removals
+
+    async def close(self) -> None:
+        """Wait for who is being woken, and write who was here."""
+        await self.hibernation.close()
+        await self.activity.close()
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +106,7 @@ class Parts:
     consent: Consents
     audit: Audit
     erase: Erase
+    sleep: _Sleep
     resources: Resources
     models: Models
     embeddings: Embeddings
@@ -90,6 +118,7 @@ class Parts:
         try:
             await self.profiles.consumer.close()
             await self.usage.close()
+            await self.sleep.close()
         finally:
             await self.windows.close()
             await self.episodes.aclose()
@@ -136,6 +165,7 @@ class _Ground:
     audit: Audit
     models: Models
     windows: Windows
+    cold: ColdStore | None
 
 
 async def _lay(
@@ -160,7 +190,8 @@ async def _lay(
         ask_first=ask_first,
         one_trip=settings.search_function == "on",
     )
-    return _Ground(settings, deployment, chat, audit, models, windows)
+    cold = open_cold_store(settings)
+    return _Ground(settings, deployment, chat, audit, models, windows, cold)
 
 
 async def _compose(ground: _Ground, own: list[Any], reranker: Reranker | None) -> Parts:
@@ -169,7 +200,7 @@ async def _compose(ground: _Ground, own: list[Any], reranker: Reranker | None) -
     one_trip = ground.settings.search_function == "on"
     writer = Writer(database, keys, models, _limits(ground.settings), chat)
     usage, items = UsageMarks(database), Items(writer)
-    profiles = await _profiles(deployment, chat)
+    profiles, sleep = await _profiles(ground)
     passes = Passes(writer, ground.settings.max_extractions, chat)
     resources = Resources(database, keys, models)
     log, window = _log(ground)
@@ -193,11 +224,12 @@ async def _compose(ground: _Ground, own: list[Any], reranker: Reranker | None) -
         profiles=profiles,
         consent=Consents(database, audit, window),
         audit=audit,
-        erase=Erase(database, keys, audit, models.forget, window),
+        erase=Erase(database, keys, audit, models.forget, window, sleep.removals),
+        sleep=sleep,
         resources=resources,
         models=models,
         embeddings=Embeddings(database, keys, models, chunk_texts),
-        endpoints=(models, *own),
+        endpoints=(models, *own, *([ground.cold] if ground.cold is not None else ())),
         loop=asyncio.get_running_loop(),
     )
 
@@ -244,7 +276,8 @@ def _encoder(models: Models) -> Encode:
     return encode
 
 
-async def _profiles(deployment: Deployment, chat: ChatModel | None) -> Profiles:
+async def _profiles(ground: _Ground) -> tuple[Profiles, _Sleep]:
+    deployment, chat = ground.deployment, ground.chat
     async with deployment.database.system() as tx:
         contacts = ContactIndex(await deployment_secret(tx, deployment.keys.provider))
 
@@ -255,7 +288,22 @@ async def _profiles(deployment: Deployment, chat: ChatModel | None) -> Profiles:
         deployment.database, deployment.keys, lambda _, kind, text: contacts.of(kind, text)
     )
     prose = Prose(refresh, chat, sensitive) if chat is not None else None
-    return Profiles(refresh, sensitive=sensitive, prose=prose)
+    days = ground.settings.profile_history_days
+    profiles = Profiles(refresh, sensitive=sensitive, prose=prose, history_days=days)
+    return profiles, _sleep(ground, refresh, Folding(refresh, timedelta(days=days)))
+
+
+def _sleep(ground: _Ground, refresh: Refresh, folding: Folding) -> _Sleep:
+    """Make what puts users to sleep, and let every contact wake them."""
+    database, keys, settings = refresh.database, refresh.keys, ground.settings
+    cooling = Cooling(database, keys, ground.cold)
+    hibernation = Hibernation(refresh, cooling, folding)
+    activity = Activity(database)
+    refresh.sleep = hibernation
+    database.noticed, database.waker = activity.note, hibernation.woken
+    after, cold_after = age(settings.hibernate_after), age(settings.cold_after)
+    sleepers = Sleepers(refresh, hibernation, after=after, cold_after=cold_after)
+    return _Sleep(sleepers, hibernation, activity)
 
 
 def _limits(settings: Settings) -> Limits:

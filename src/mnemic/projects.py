@@ -108,10 +108,7 @@ class Projects:
         asker, called = _within(actor, project_id), checked_name(name)
         async with self._database.transaction(asker) as tx:
             held = await self._hold(tx, asker)
-            if expected_version not in (None, held):
-                raise Conflict(
-                    "version_conflict", "The project was changed meanwhile: read it again."
-                )
+            _require_version(held, expected_version)
             key = await self._write_name(tx, asker, called, held + 1)
             project = await self._shown(tx, asker, key)
             await tx.answer(
@@ -194,14 +191,23 @@ class Projects:
         return member
 
     async def delete(
-        self, actor: Actor, project_id: str, *, dry_run: bool = False
+        self,
+        actor: Actor,
+        project_id: str,
+        *,
+        dry_run: bool = False,
+        expected_version: int | None = None,
     ) -> ProjectDeletion:
-        """Remove a project with everything in it, also what only its authors see. An owner's alone."""
+        """Remove a project with everything in it, also what only its authors see. An owner's alone.
+
+        Raises Conflict (``version_conflict``) unless ``expected_version``, where it is given, is there.
+        """
         asker = _within(actor, project_id)
         async with self._database.transaction(asker) as tx:
-            await self._hold(tx, asker)
+            version = await self._hold(tx, asker)
             if await self._role(tx) != "owner":
                 raise _too_low("Only an owner deletes a project.")
+            _require_version(version, expected_version)
             row = await tx.one(_SQL["drop"], {"really": not dry_run})
             assert row is not None
             gone = ProjectDeletion(**row, dry_run=dry_run)
@@ -266,6 +272,13 @@ def checked_name(name: object) -> str:
             "invalid_name", f"A project's name is one line of 1 to {MAX_NAME} characters."
         )
     return text
+
+
+def _require_version(held: int, expected: int | None) -> None:
+    if expected not in (None, held):
+        raise Conflict(
+            "version_conflict", "The project was changed meanwhile: read it again.", version=held
+        )
 
 
 def _within(actor: Actor, project_id: str) -> Actor:

@@ -11,7 +11,7 @@ from mnemic.embedding.protocol import Embedder
 from mnemic.lifetime import Lifetime
 from mnemic.longterm.changes import UNCHANGED, Unchanged
 from mnemic.longterm.draft import Draft, checked
-from mnemic.longterm.gate import Decision, screen
+from mnemic.longterm.gate import Decision
 from mnemic.longterm.items import Deletion, Page, Question
 from mnemic.longterm.passes import PassReport, Rate
 from mnemic.model import (
@@ -127,9 +127,18 @@ class MemoryService(Lifetime):
         """Remove a pending item, by its user's word."""
         return await self._parts.changes.deny(actor, item_id)
 
-    async def delete(self, actor: Actor, item_id: object, *, dry_run: bool = False) -> Deletion:
-        """Remove an item with the earlier versions behind it."""
-        return await self._parts.items.delete(actor, item_id, dry_run=dry_run)
+    async def delete(
+        self,
+        actor: Actor,
+        item_id: object,
+        *,
+        dry_run: bool = False,
+        expected_version: int | None = None,
+    ) -> Deletion:
+        """Remove an item with the earlier versions behind it; see ``Items.delete``."""
+        return await self._parts.items.delete(
+            actor, item_id, dry_run=dry_run, expected_version=expected_version
+        )
 
     async def delete_all(self, actor: Actor, *, dry_run: bool = False) -> Deletion:
         """Remove every item of the actor's user, of all sessions."""
@@ -146,10 +155,16 @@ class MemoryService(Lifetime):
     # ---- asking the gate without writing
 
     async def validate_memory(
-        self, actor: Actor, content: str, *, confidence: float = 0.9
+        self,
+        actor: Actor,
+        content: str,
+        *,
+        confidence: float = 0.9,
+        metadata: Mapping[str, object] | None = None,
     ) -> Verdict | None:
         """Return the verdict that refuses a text as it stands, None when it may be stored."""
-        result = screen(content, confidence, self._parts.writer.limits, actor.user)
+        draft = checked(Draft(content, confidence=confidence, metadata=metadata or {}))
+        result = self._parts.writer.screen(actor, draft)
         return result if isinstance(result, Verdict) else None
 
     async def check_duplicate(self, actor: Actor, content: str, scope: Scope = "user") -> Decision:

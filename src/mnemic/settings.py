@@ -7,6 +7,7 @@ the start with a sentence that names the variable.
 from __future__ import annotations
 
 import os
+from datetime import timedelta
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
@@ -25,6 +26,8 @@ from mnemic.errors import ConfigurationError
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Names = Annotated[frozenset[str], NoDecode]
 RATE = r"^(off|[1-9][0-9]{0,8}/(second|minute|hour|day))$"
+AGE = r"^(off|[1-9][0-9]{0,4}[mhd])$"
+_UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 JWT_ALGORITHMS = (
     *("RS256", "RS384", "RS512", "PS256", "PS384", "PS512"),
     *("ES256", "ES384", "ES512", "EdDSA"),
@@ -38,6 +41,18 @@ def _original(name: str) -> Any:
     The bare field name is no alias: as a variable, MAX_LENGTH would belong to somebody else.
     """
     return AliasChoices(name, f"MNEMIC_{name}")
+
+
+def _of_aws(*names: str) -> Any:
+    """A setting that other tools read too, under the name that they gave it."""
+    return AliasChoices(*(f"AWS_{name}" for name in names))
+
+
+def age(text: str) -> timedelta | None:
+    """Return how long a setting like ``30d``, ``12h`` or ``90m`` is, None for ``off``."""
+    if text == "off":
+        return None
+    return timedelta(**{_UNITS[text[-1]]: int(text[:-1])})
 
 
 class Settings(BaseSettings):
@@ -104,8 +119,30 @@ class Settings(BaseSettings):
     state_ttl: float = Field(1800.0, ge=1, le=2_592_000)
     checkpoint_keep: int = Field(20, ge=1, le=1_000_000)
     checkpoint_archive_days: int = Field(7, ge=0, le=3650)
+    profile_history_days: int = Field(30, ge=0, le=3650)
     window_turns: int = Field(200, ge=20, le=2_000)
     window_bytes: int = Field(262_144, ge=16_384, le=16_777_216)
+
+    hibernate_after: str = Field("30d", pattern=AGE)
+    cold_after: str = Field("180d", pattern=AGE)
+    cold_store: str | None = None
+    cold_timeout: float = Field(5.0, gt=0, le=300)
+    session_idle: str = Field("off", pattern=AGE)
+    task_retention: str = Field("off", pattern=AGE)
+    aws_access_key_id: SecretStr | None = Field(None, validation_alias=_of_aws("ACCESS_KEY_ID"))
+    aws_secret_access_key: SecretStr | None = Field(
+        None, validation_alias=_of_aws("SECRET_ACCESS_KEY")
+    )
+    aws_session_token: SecretStr | None = Field(None, validation_alias=_of_aws("SESSION_TOKEN"))
+    aws_region: str | None = Field(
+        None,
+        pattern=r"^[a-z0-9-]{1,40}$",
+        validation_alias=_of_aws("REGION", "DEFAULT_REGION"),
+    )
+    aws_endpoint_url: str | None = Field(
+        None, validation_alias=_of_aws("ENDPOINT_URL", "ENDPOINT_URL_S3")
+    )
+    aws_ca_bundle: Path | None = Field(None, validation_alias=_of_aws("CA_BUNDLE"))
 
     jwt_jwks_url: str | None = None
     jwt_public_key_file: Path | None = None
@@ -118,7 +155,12 @@ class Settings(BaseSettings):
     shutdown_timeout: float = Field(30.0, ge=1, le=600)
 
     @field_validator(
-        "data_dir", "key_file", "jwt_public_key_file", "vault_token_file", "vault_ca_file"
+        "data_dir",
+        "key_file",
+        "jwt_public_key_file",
+        "vault_token_file",
+        "vault_ca_file",
+        "aws_ca_bundle",
     )
     @classmethod
     def _of_home(cls, value: Path | None) -> Path | None:
@@ -219,7 +261,7 @@ def _variable(loc: tuple[int | str, ...]) -> str:
     if not loc:
         return ""
     name = str(loc[0])
-    if name.startswith(("MEMORY_", "MNEMIC_")):
+    if name.startswith(("MEMORY_", "MNEMIC_", "AWS_")):
         return name
     field = Settings.model_fields.get(name)
     alias = field.validation_alias if field else None

@@ -155,6 +155,12 @@ class SyncMemoryService(_Blocking):
         """Return a service to be entered with ``with``; the arguments are those of MemoryService.open."""
         return cls(MemoryService.open(*args, **kwargs))
 
+    @property
+    def service(self) -> MemoryService:
+        """The service that does the work, in a loop of its own; call nothing on it from elsewhere."""
+        service: MemoryService = self._part
+        return service
+
     def __getattr__(self, name: str) -> Any:
         if name in PARTS:
             return _Blocking(self._loop.wait(_read(self._part, name)), self._loop)

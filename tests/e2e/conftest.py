@@ -8,9 +8,9 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-import psycopg
 import pytest
 
+from conftest import make_quick
 from e2e.program import EN, UTF8, VERDICT, WALL, ZH, Cli
 from mnemic import Actor, SyncMemoryService
 from mnemic.storage.embedded import join
@@ -20,9 +20,7 @@ from mnemic.storage.embedded import join
 def cli(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cli]:
     home = tmp_path_factory.mktemp("cli")
     joined = join(home / "data")
-    with psycopg.connect(joined.url("bootstrap"), autocommit=True) as conn:
-        conn.execute("alter system set fsync = off")
-        conn.execute("select pg_reload_conf()")
+    make_quick(joined)
     yield Cli(
         home,
         {

@@ -18,9 +18,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import psutil
-import psycopg
 
-from e2e.program import MNEMIC, UTF8
+from conftest import make_quick
+from e2e.program import MNEMIC, UTF8, run
 from mnemic.storage.embedded import join
 
 PATIENCE = 60.0
@@ -130,15 +130,7 @@ class Place:
 
     def run(self, *args: str, code: int = 0) -> Any:
         """Run another command with --json on the same data; return what it printed."""
-        done = subprocess.run(
-            [MNEMIC, *args, "--json"],
-            env=self.env,
-            cwd=self.home,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        done = run([*args, "--json"], self.env, self.home)
         assert done.returncode == code, (done.stdout, done.stderr)
         return json.loads(done.stdout)
 
@@ -180,9 +172,7 @@ class Place:
 def place_at(home: Path) -> Iterator[Place]:
     """A data directory whose database server stays up, so that services start quickly."""
     joined = join(home / "data")
-    with psycopg.connect(joined.url("bootstrap"), autocommit=True) as conn:
-        conn.execute("alter system set fsync = off")
-        conn.execute("select pg_reload_conf()")
+    make_quick(joined)
     found = Place.at(home)
     found.run("db", "init")
     yield found

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+import resource
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from random import choice
@@ -13,15 +13,16 @@ from string import ascii_letters, digits
 
 import pytest
 
-from e2e.program import ASCII, EN, NOBODY, UTF8, ZH, Cli
+from e2e.program import ASCII, EN, MNEMIC, NOBODY, UTF8, ZH, Cli
 
 # ---- help and start
 
 
 def test_help_comes_at_once_and_without_the_heavy_modules(cli: Cli) -> None:
-    started = time.perf_counter()
-    assert cli("--help").out.startswith("Usage: mnemic")
-    assert time.perf_counter() - started < 1
+    spent = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+    helped = subprocess.run([MNEMIC, "--help"], capture_output=True, text=True, env=cli.env)
+    assert helped.stdout.startswith("Usage: mnemic")
+    assert resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - spent < 1
     code = (
         "import sys; sys.argv = ['mnemic', 'search', ' ']\n"
         "from mnemic.cli.main import main\n"

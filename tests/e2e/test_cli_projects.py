@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from e2e.program import Cli
+from e2e.program import NOBODY, Cli
 
 PROJECT = {"project_id", "name", "role", "created_by", "created_at", "version"}
 MEMBER = {"user", "role", "since"}
@@ -133,3 +133,35 @@ def venus(cli: Cli) -> None:
 )
 def test_what_cannot_be_meant_is_wrong_usage(cli: Cli, args: tuple[str, ...], reason: str) -> None:
     assert cli.json("project", *args, user="anna", code=2)["reason"] == reason
+
+
+def test_the_author_says_who_sees_a_memory(cli: Cli) -> None:
+    shared(cli, "hermes", ben="editor")
+    place = ("--project", "hermes")
+    given = (*place, "--scope", "project", "--visibility", "owner_only")
+    made = cli.json("add", "The valve is opened by hand", *given, user="anna")
+    assert made["verdict"] == "stored"
+    assert cli.json("list", *place, user="ben")["total"] == 0
+    seen = cli.json("edit", made["id"], "--visibility", "public", *place, user="anna")
+    assert (seen["verdict"], seen["reason"]) == ("stored", "edited")
+    shown = cli.json("show", made["id"], *place, user="ben")
+    assert (shown["visibility"], shown["version"]) == ("public", 2)
+    assert shown["content"] == "The valve is opened by hand"
+    stale = cli.json("delete", made["id"], "--version", "1", *place, user="anna", code=1)
+    assert stale["reason"] == "version_conflict"
+    gone = cli.json("delete", made["id"], "--version", "2", *place, user="anna")
+    assert gone["deleted"] == 2
+
+
+@pytest.mark.parametrize(
+    ("args", "reason"),
+    [
+        (("add", "The valve is open", "--visibility", "friends"), "unknown_visibility"),
+        (("add", "The valve is open", "--visibility", "public"), "visibility_without_project"),
+        (("edit", NOBODY, "--visibility", "friends"), "unknown_visibility"),
+        (("edit", NOBODY), "nothing_to_change"),
+        (("delete", "--all", "--version", "1"), "nothing_to_delete"),
+    ],
+)
+def test_what_cannot_be_meant_is_said(cli: Cli, args: tuple[str, ...], reason: str) -> None:
+    assert cli.json(*args, user="anna", code=2)["reason"] == reason

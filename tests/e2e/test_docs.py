@@ -1,7 +1,8 @@
 """Does the documentation tell the truth? Every command and example in it is run, every link followed.
 
 A page runs from top to bottom in a directory and a schema of its own. In console blocks lines without ``$``
-are the expected output, where ``…`` stands for anything; ``ID`` is the id that was printed last.
+are the expected output, where ``…`` stands for anything; ``ID`` is the id that was printed last. The README
+and the quickstart run with the program as installed, other pages with one that is forked (``forked``).
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -23,7 +25,10 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from conftest import make_quick
 from contract.scripted_server import Answer, Request, Scripted, serving
+from e2e import forked
+from e2e.forked import nursery
 from e2e.pages import ROOT, Block, anchors, blocks, headings, links, name, pages
 from mnemic.storage.cluster import wheel
 from mnemic.storage.embedded import Joined, join
@@ -51,6 +56,10 @@ SKETCHES = {
 }
 _UUID = re.compile(r"\b[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}\b")
 _BIN = Path(sys.executable).parent
+
+
+def _path(*first: Path) -> str:
+    return os.pathsep.join([*map(str, (*first, _BIN)), os.environ["PATH"]])
 
 
 def _runnable(page: Path) -> bool:
@@ -138,9 +147,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
     """A directory with a server that stays up while the pages come and go."""
     directory = tmp_path_factory.mktemp("docs")
     joined = join(directory / "data")
-    with psycopg.connect(joined.url("bootstrap"), autocommit=True) as conn:
-        conn.execute("alter system set fsync = off")
-        conn.execute("select pg_reload_conf()")
+    make_quick(joined)
     yield directory
     joined.leave()
 
@@ -149,7 +156,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 def work(home: Path, tmp_path: Path) -> dict[str, str]:
     """The environment of a page: a schema and a key of its own."""
     return os.environ | {
-        "PATH": f"{_BIN}{os.pathsep}{os.environ['PATH']}",
+        "PATH": _path(nursery().bin),
         "MNEMIC_DATA_DIR": str(home / "data"),
         "MNEMIC_KEY_FILE": str(tmp_path / "keys" / "docs.key"),
         "MNEMIC_SCHEMA": f"docs_{uuid4().hex[:12]}",
@@ -172,6 +179,8 @@ _SPECIAL = {
     "page", [p for p in pages() if _runnable(p) and name(p) not in _SPECIAL], ids=name
 )
 def test_page_runs(page: Path, work: dict[str, str], tmp_path: Path) -> None:
+    if name(page).startswith(("README", "docs/quickstart/")):  # with no help of the tests
+        work["PATH"] = _path()
     Reader(work, tmp_path).read(page)
 
 
@@ -265,7 +274,8 @@ class Reader:
     def python(self, block: Block) -> str:
         script = self.place / "example.py"
         script.write_text(block.text, encoding="utf-8")
-        done = self.run(f"'{sys.executable}' -W error::DeprecationWarning example.py")
+        python = shutil.which("python-forked", path=self.env["PATH"]) or sys.executable
+        done = self.run(f"'{python}' -W error::DeprecationWarning example.py")
         assert done.returncode == 0, f"{block.page}:{block.line}\n{done.stdout}"
         return done.stdout
 
@@ -300,10 +310,9 @@ def _matches(expected: list[str], lines: list[str]) -> bool:
 
 
 def _help(command: list[str]) -> str:
-    env = os.environ | {"COLUMNS": "200"}
-    return subprocess.run(
-        [_BIN / "mnemic", *command, "--help"], env=env, text=True, capture_output=True, check=True
-    ).stdout
+    done = forked.run(["mnemic", *command, "--help"], os.environ | {"COLUMNS": "200"}, ROOT)
+    assert done.returncode == 0
+    return done.stdout.decode()
 
 
 def _endpoint(request: Request) -> Answer:
@@ -349,7 +358,7 @@ def _somebody_elses_server(home: Path) -> Iterator[dict[str, str]]:
 
     try:
         yield secrets_ | {
-            "PATH": f"{_BIN}{os.pathsep}{wheel().bin}{os.pathsep}{os.environ['PATH']}",
+            "PATH": _path(nursery().bin, wheel().bin),
             "ADMIN_URL": joined.url("bootstrap"),
             "MNEMIC_MIGRATION_URL": url("app_owner", secrets_["OWNER_PASSWORD"]),
             "MNEMIC_DATABASE_URL": url("app_service", secrets_["SERVICE_PASSWORD"]),

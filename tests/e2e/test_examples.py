@@ -20,6 +20,7 @@ EXPECTED = {
         "knows:",
         "I prefer trains to planes",
         "I need a seat at the window",
+        "stands: waiting",
     ],
     "langchain_agent.py": [
         "monday:  Noted: short answers.",
@@ -75,6 +76,7 @@ def test_the_chat_loop_remembers_with_any_compatible_model(cli: Cli) -> None:
     assert (first.split("\n")[:2], second.split("\n")[0]) == (["answer 1", "answer 2"], "answer 3")
     assert prompts[0] == "You are a friendly assistant."
     assert "我最喜欢喝乌龙茶" in prompts[2]
+    assert len((EXAMPLES / "chat_loop.py").read_text(encoding="utf-8").splitlines()) <= 30
 
 
 def test_every_example_is_run() -> None:

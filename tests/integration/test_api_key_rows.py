@@ -22,11 +22,15 @@ from mnemic.access.apikeys import (
     parsed,
     secret_mac,
 )
+from mnemic.audit import Audit
+from mnemic.audit.verify import newest, verify
 from mnemic.deployment import Deployment, as_owner
-from mnemic.errors import InvalidInput, MnemicError, NotFound, Unauthenticated
+from mnemic.errors import InvalidInput, MnemicError, NotFound, StorageError, Unauthenticated
+from mnemic.model import Actor
 from mnemic.settings import Settings
 
 ID = "0192f1c0-0000-7000-8000-000000000001"
+OPERATOR = Actor("ops", purpose="cli")
 
 
 class Clock:
@@ -40,11 +44,18 @@ async def no_wait(seconds: float) -> None:
     assert seconds >= FRESH
 
 
+async def keys_of(opened: Deployment) -> ApiKeys:
+    """The operator's side of a deployment that is open with the owner's login."""
+    database = opened.database
+    audit = await Audit.open(database, opened.keys.provider)
+    return ApiKeys(database, await deployment_of(database), audit, OPERATOR, wait=no_wait)
+
+
 @pytest.fixture
 async def keys(deployment: Deployment, settings: Settings) -> AsyncIterator[ApiKeys]:
     """The operator's side."""
     async with as_owner(settings) as (opened, _):
-        yield ApiKeys(opened.database, await deployment_of(opened.database), wait=no_wait)
+        yield await keys_of(opened)
 
 
 @pytest.fixture
@@ -131,7 +142,7 @@ async def test_a_key_of_another_deployment_opens_nothing(
     elsewhere = await Deployment.start(there)
     await elsewhere.close()
     async with as_owner(there) as (opened, _):
-        others = ApiKeys(opened.database, await deployment_of(opened.database), wait=no_wait)
+        others = await keys_of(opened)
         made, text = await others.create("user", user="kim")
         assert await code(check, text) == "credential_invalid"
         # not even when its row is copied over
@@ -156,7 +167,7 @@ async def test_a_revoked_key_is_refused_by_every_process_once_revoking_returns(
         waited.append(seconds)
         clock.now += seconds
 
-    revoking = ApiKeys(keys._database, home, wait=pass_time)
+    revoking = ApiKeys(keys._database, home, keys._audit, OPERATOR, wait=pass_time)
     gone = await revoking.revoke(record.prefix)
     assert waited == [FRESH]
     assert gone.revoked_at is not None
@@ -337,3 +348,49 @@ async def test_errors_hold_neither_secret_nor_digest(keys: ApiKeys, check: KeyCh
     told = f"{caught.value!r} {caught.value} {caught.value.details}"
     assert secret not in told
     assert secret_mac(ID, record.prefix, secret).hex() not in told
+
+
+# ---- the audit
+
+
+async def test_a_key_that_is_made_and_revoked_is_in_the_audit(
+    keys: ApiKeys, connect: Connect
+) -> None:
+    made, text = await keys.create("user", user="kim", scopes=["read"])
+    other, _ = await keys.create("service")
+    await keys.revoke(made.prefix)
+    await keys.revoke(f"mk_{made.prefix}")  # again: it is revoked already
+    with pytest.raises(NotFound):
+        await keys.revoke("aaaaaaaa")
+    with pytest.raises(InvalidInput):
+        await keys.create("admin")
+    key, database = keys._audit.key, keys._database
+    entries = (await newest(database, key, user=OPERATOR)).entries
+    assert [(entry.action, entry.why) for entry in entries] == [
+        ("revoke_api_key", "cli"), ("create_api_key", "cli"), ("create_api_key", "cli")
+    ]  # fmt: skip
+    revoked, second, first = entries
+    assert (first.before, revoked.before, revoked.after) == (None, first.after, None)
+    assert first.after != second.after
+    about = await newest(database, key, target=f"mk_{made.prefix}")
+    assert about.entries == (revoked, first)
+    assert (await newest(database, key, user=Actor("kim"))).entries == ()
+    assert (await newest(database, key, target=f"mk_{other.prefix}")).entries == (second,)
+    owner = await connect("owner")
+    rows = await (await owner.execute("select a::text as row from audit_log a")).fetchall()
+    whole = "".join(row["row"] for row in rows)
+    for secret in (made.prefix, made.prefix.encode().hex(), text, "kim"):
+        assert secret not in whole
+    assert (await verify(database, key)).sound
+
+
+async def test_no_key_without_its_entry(keys: ApiKeys, connect: Connect) -> None:
+    made, _ = await keys.create("service")
+    owner = await connect("owner")
+    await owner.execute("delete from audit_chain")
+    for change in (keys.create("user", user="kim"), keys.revoke(made.prefix)):
+        with pytest.raises(StorageError) as caught:
+            await change
+        assert caught.value.code == "audit_chain_missing"
+    (kept,) = await keys.list()
+    assert (kept.prefix, kept.revoked_at) == (made.prefix, None)

@@ -138,7 +138,7 @@ async def test_context_is_text_for_a_prompt(
     answer = await kim.post("/api/memory/context", json={"query": "green tea in the morning"})
     assert TEA["content"] in answer.json()["context"]
     text = await stub_memory.build_context(KIM, "green tea in the morning")
-    assert answer.json() == {"context": text}
+    assert answer.json() == {"context": text, "query_cut": False}
 
 
 async def test_extraction_turns_what_was_said_into_memories(kim: httpx2.AsyncClient) -> None:
@@ -344,7 +344,7 @@ async def test_pf_062_another_user_in_a_session_of_the_same_name_finds_nothing(
     body = TEA | {"scope": "session"}
     assert (await kim.post("/api/memory", json=body, headers=session)).status_code == 201
     found = await lee.post("/api/memory/search", json={"query": "green tea"}, headers=session)
-    assert found.json() == {"hits": []}
+    assert found.json() == {"hits": [], "query_cut": False}
     assert (await lee.get("/api/memory", headers=session)).json()["total"] == 0
     told(await lee.get("/api/sessions/s1/messages"), 404, "session_not_found")
 

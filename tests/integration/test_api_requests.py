@@ -183,6 +183,40 @@ async def test_unknown_fields_are_refused_by_name_and_nothing_is_stored(
     assert await _total(kim) == 0
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"content": "I drink green tea", "content": "I own a boat"}',
+        '{"content": "I drink green tea", "metadata": {"a": 1, "a": 2}}',
+        '{"content": "I drink green tea", "metadata": {"a": [{"b": 1, "\\u0062": 2}]}}',
+    ],
+)
+async def test_a_field_that_comes_twice_is_refused_and_nothing_is_stored(
+    kim: httpx2.AsyncClient, body: str
+) -> None:
+    answer = await kim.post("/api/memory", content=body, headers=JSON)
+    assert "tea" not in json.dumps(told(answer, 422, "field_repeated"))
+    assert await _total(kim) == 0
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/api/memory?limit=1&limit=2"),
+        ("GET", "/api/memory?limit=1&limit=1"),
+        ("DELETE", "/api/memory?confirm=false&confirm=true"),
+        ("DELETE", "/api/user?confirm=true&dry_run=true&dry_run=false"),
+        ("GET", "/api/consent?a=1&a=2"),
+    ],
+)
+async def test_a_parameter_that_comes_twice_is_refused(
+    kim: httpx2.AsyncClient, method: str, path: str
+) -> None:
+    await kim.post("/api/memory", json={"content": "I drink green tea"})
+    told(await kim.request(method, path), 422, "field_repeated")
+    assert await _total(kim) == 1
+
+
 async def test_what_looks_like_content_is_not_repeated_as_a_name(kim: httpx2.AsyncClient) -> None:
     body = json.dumps({"content": "x", "my card is 12": 1, "a\n": 2})
     answer = await kim.post("/api/memory", content=body, headers=JSON)
@@ -208,11 +242,11 @@ async def test_a_body_over_the_limit_is_refused_before_it_is_read(near: httpx2.A
 async def test_pf_056_a_megabyte_is_refused_on_length_at_once(kim: httpx2.AsyncClient) -> None:
     for text in ("ab", "a@a.", "4-", "token_"):
         for size in (2_000, 1_000_000):
-            began = time.perf_counter()
+            began = time.process_time()
             answer = await kim.post(
                 "/api/memory", json={"content": (text * size)[:size], "confidence": 0.9}
             )
-            assert time.perf_counter() - began < 1.5
+            assert time.process_time() - began < 1.5
             assert answer.status_code in (200, 201)
             if size > 2_000:
                 assert answer.json()["reason"] == "text_too_long"
@@ -526,10 +560,10 @@ async def test_a_request_that_takes_too_long_is_stopped_as_a_whole(
     real = embed.for_actor
 
     async def slow(actor: Actor) -> Any:
-        await asyncio.sleep(5)
+        await asyncio.sleep(30)
         return await real(actor)
 
-    async with asking(app_on(stub_memory, limits=Limits(seconds=0.5))) as client:
+    async with asking(app_on(stub_memory, limits=Limits(seconds=1))) as client:
         monkeypatch.setattr(type(embed), "for_actor", lambda self, actor: slow(actor))
         answer = await client.post("/api/memory", json={"content": "I drink green tea"})
         told(answer, 504, "request_timeout")
@@ -545,8 +579,10 @@ async def test_pf_123_health_answers_while_a_model_is_slow(
     models = stub_memory._parts.models
     real = models.for_actor
 
+    held = asyncio.Event()
+
     async def slow(actor: Actor) -> Any:
-        await asyncio.sleep(1)
+        await held.wait()
         return await real(actor)
 
     async with asking(app_on(stub_memory)) as client:
@@ -554,12 +590,13 @@ async def test_pf_123_health_answers_while_a_model_is_slow(
         waiting = asyncio.create_task(
             client.post("/api/memory", json={"content": "I drink green tea"})
         )
-        for _ in range(10):
-            began = time.perf_counter()
-            assert (await client.get("/healthz")).json() == {"status": "ok"}
-            assert (await client.get("/readyz")).status_code == 200
-            assert time.perf_counter() - began < 0.4
-            await asyncio.sleep(0.05)
+        async with asyncio.timeout(20):
+            for _ in range(10):
+                assert (await client.get("/healthz")).json() == {"status": "ok"}
+                assert (await client.get("/readyz")).status_code == 200
+                await asyncio.sleep(0.01)
+        assert not waiting.done()
+        held.set()
         assert (await waiting).status_code == 201
 
 

@@ -159,3 +159,6 @@ async def test_tasks_are_listed_a_page_at_a_time(kim: httpx2.AsyncClient) -> Non
             break
     assert seen == [task["task_id"] for task in reversed(made)]
     told(await kim.get("/api/tasks?status=lost"), 422, "unknown_status")
+    assert (await kim.get("/api/tasks?task_type=no_such_type")).json()["total"] == 0
+    for name in ("%00", "data%00_approval", "%E2%80%AE", "%1B[31m"):
+        told(await kim.get(f"/api/tasks?task_type={name}"), 422, "unknown_task_type")

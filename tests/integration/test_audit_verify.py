@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
+from itertools import count
 from typing import Any
 
 import pytest
@@ -50,10 +51,18 @@ async def deeds(audit: Audit, actor: Actor, number: int, action: str = "add_item
 
 
 async def busy(audit: Audit) -> Actor:
-    """Write so that several chains have entries; return a user whose chain has six of them."""
-    for number in range(6):
-        await deeds(audit, Actor(f"user {number}"), 2)
-    actor = Actor("user 3")
+    """Write to six chains, two entries each, and four more to one; return the user whose chain has six.
+
+    The key says which chain a user has, and it is another one in each run: no two of these share one.
+    """
+    writers: dict[int, Actor] = {}
+    for number in count():
+        actor = Actor(f"user {number}")
+        writers.setdefault(chain_of(audit, actor), actor)
+        if len(writers) == 6:
+            break
+    for writer in writers.values():
+        await deeds(audit, writer, 2)
     await deeds(audit, actor, 4)
     return actor
 

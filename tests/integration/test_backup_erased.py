@@ -76,10 +76,10 @@ def dump(data_dir: Path) -> Dump:
     joined = join(data_dir)
     try:
         with psycopg.connect(joined.url("owner"), row_factory=dict_row) as conn:
-            conn.execute("set search_path = mnemic")
+            conn.execute("set search_path = mnemic, mnemic_private")
             columns = conn.execute(
                 "select table_name as t, column_name as c from information_schema.columns"
-                " where table_schema = 'mnemic' and column_name like '%\\_enc'"
+                " where table_schema in ('mnemic', 'mnemic_private') and column_name like '%\\_enc'"
             ).fetchall()
             assert len(columns) > 10
             values = []

@@ -25,7 +25,7 @@ from mnemic.errors import (
     StorageUnavailable,
     Unauthenticated,
 )
-from mnemic.model import ResourceHit, Turn
+from mnemic.model import ResourceHit, ToolCall, Turn
 
 TEA = "I drink green tea in the morning"
 
@@ -110,6 +110,148 @@ def test_what_was_said_becomes_memories(kim: MnemicClient) -> None:
     assert caught.value.code == "session_required"
 
 
+def test_a_deletion_and_a_visibility_name_the_version_that_is_meant(
+    kim: MnemicClient, user: str
+) -> None:
+    kim.create_project(user, "Apollo")
+    here = kim.within(project=user)
+    made = here.add("The valve is opened by hand", scope="project", visibility="owner_only")
+    here.update(made.id, visibility="public", expected_version=1)
+    assert here.get(made.id).visibility == "public"
+    with pytest.raises(Conflict) as stale:
+        here.delete(made.id, expected_version=1)
+    assert (stale.value.code, stale.value.details) == ("version_conflict", {"version": 2})
+    assert here.delete(made.id, expected_version=2).count == 2
+    kim.rename_project(user, "Apollo 2")
+    with pytest.raises(Conflict):
+        kim.delete_project(user, confirm=True, expected_version=1)
+    assert kim.delete_project(user, confirm=True, expected_version=2).members == 1
+
+
+def test_a_session_is_read_pinned_kept_in_and_closed(kim: MnemicClient) -> None:
+    calls = (ToolCall("c1", "weather", {"city": "奥斯陆"}),)
+    turns = [
+        Turn("user", "What is the weather?", datetime(2026, 3, 2, 9, tzinfo=UTC)),
+        Turn("assistant", "", tool_calls=calls),
+        Turn("tool", "It rains.", tool_call_id="c1"),
+        Turn("user", "Please remember: I always take the stairs."),
+    ]
+    assert kim.append("s/1", turns).seqs == (1, 2, 3, 4)
+    window = kim.window("s/1", 3)
+    assert [turn.content for turn in window.turns] == ["", "It rains.", turns[3].content]
+    assert window.turns[0].tool_calls == calls
+    assert (window.summary, window.fits) == (None, True)
+    small = kim.window("s/1", budget_tokens=50)
+    assert small.tokens <= 50
+    assert kim.pin("s/1", [1]) == 1
+    assert kim.messages("s/1")[0].pinned
+    assert kim.pin("s/1", [1], pinned=False) == 1
+    kept = kim.set_value("s/1", "draft/a", {"to": ["Li", None]}, ttl=600)
+    assert (kept.value, kept.version) == ({"to": ["Li", None]}, 1)
+    assert kim.set_value("s/1", "none", None).value is None
+    assert kim.value("s/1", "draft/a") == kept
+    assert kim.state("s/1").keys() == {"draft/a", "none"}
+    assert (kim.delete_value("s/1", "draft/a"), kim.delete_value("s/1", "draft/a")) == (True, False)
+    with pytest.raises(NotFound) as gone:
+        kim.value("s/1", "draft/a")
+    assert gone.value.code == "value_not_found"
+    ended = kim.close_session("s/1")
+    assert (ended.session_id, ended.memories, ended.problem) == ("s/1", 1, None)
+    info = kim.session("s/1")
+    assert (info.turns, info.closed_at) == (4, ended.closed_at)
+    with pytest.raises(NotFound) as unknown:
+        kim.session("nowhere")
+    assert unknown.value.code == "session_not_found"
+
+
+def test_a_task_goes_from_its_beginning_to_its_end(kim: MnemicClient) -> None:
+    event = uuid4()
+    task = kim.create_task("data_approval", {"rows": 12, "名": "数据"}, event_id=event)
+    assert kim.create_task("data_approval", {"rows": 12, "名": "数据"}, event_id=event) == task
+    assert (task.version, task.status, task.state_data["rows"]) == (1, "running", 12)
+    assert kim.task(task.task_id) == task
+    claim = kim.claim_task("data_approval", lease=60)
+    assert claim is not None
+    assert claim.task == task
+    assert kim.claim_task() is None
+    held = kim.renew_task(task.task_id, claim.token, lease=600)
+    assert held.until > claim.until
+    moved = kim.advance_task(
+        task.task_id, data={"rows": 13}, drop=["名"], expected_version=1, claim=claim.token
+    )
+    assert (moved.state_data, moved.version) == ({"rows": 13}, 2)
+    with pytest.raises(Conflict) as stale:
+        kim.advance_task(task.task_id, expected_version=1, claim=claim.token)
+    assert stale.value.code == "version_conflict"
+    kim.release_task(task.task_id, claim.token)
+    with pytest.raises(Conflict) as lost:
+        kim.renew_task(task.task_id, claim.token)
+    assert lost.value.code == "claim_lost"
+    failed = kim.fail_task(task.task_id, "第三列缺失")
+    assert (failed.status, failed.failure) == ("failed", "第三列缺失")
+    kim.advance_task(task.task_id, failed.current_step)
+    kim.advance_task(task.task_id, "approval")
+    done = kim.complete_task(task.task_id)
+    assert done.status == "completed"
+    assert kim.replay_task(task.task_id) == kim.repair_task(task.task_id) == done
+    assert kim.replay_task(task.task_id, version=1) == task
+    events = kim.task_history(task.task_id)
+    assert [one.seq for one in events] == list(range(1, len(events) + 1))
+    assert kim.task_history(task.task_id, after=2, limit=1) == events[2:3]
+    page = kim.tasks(status="completed", limit=1)
+    assert (page.tasks, page.total, page.cursor) == ((done,), 1, None)
+    with pytest.raises(NotFound) as missing:
+        kim.task(uuid4())
+    assert missing.value.code == "task_not_found"
+
+
+def test_profiles_are_read_and_edited(kim: MnemicClient, user: str) -> None:
+    assert kim.profile().user == user
+    changed = kim.change_profile({"username": "小明", "email": "kim@example.org"})
+    assert changed.values["username"] == "小明"
+    assert "kim@example.org" not in str(changed.values)
+    assert kim.profile(contact=True).values["email"] == "kim@example.org"
+    assert changed.origins["username"].edited_at is not None
+    with pytest.raises(Conflict) as stale:
+        kim.put_profile({"username": "Kim"}, expected_version=changed.version + 7)
+    assert stale.value.code == "version_conflict"
+    put = kim.put_profile({"username": "Kim"}, expected_version=changed.version)
+    assert (put.values["username"], put.values["email"]) == ("Kim", None)
+    assert kim.change_profile({"username": None}).values["username"] is None
+    kim.create_project(user, "Apollo")
+    shown = kim.project_profile(user)
+    assert (shown.project, shown.key_decisions) == (user, ())
+    edited = kim.change_project_profile(user, {"tech_stack": ("Python", "PostgreSQL")})
+    assert edited.values["tech_stack"] == ("Python", "PostgreSQL")
+    whole = kim.put_project_profile(
+        user, {"current_phase": "beta"}, expected_version=edited.version
+    )
+    assert (whole.values["current_phase"], whole.values["tech_stack"]) == ("beta", ())
+
+
+def test_what_agents_wait_for_is_decided(kim: MnemicClient) -> None:
+    assert kim.approvals() == ()
+    for decide in (
+        lambda: kim.approve("nothing"),
+        lambda: kim.approve_edited("nothing", {"to": "bob"}),
+        lambda: kim.reject("nothing", "why"),
+        lambda: kim.answer("nothing", None),
+    ):
+        with pytest.raises(NotFound) as unknown:
+            decide()
+        assert unknown.value.code == "unknown_approval"
+
+
+def test_the_service_tells_how_it_is(served: Served, kim: MnemicClient) -> None:
+    kim.health()
+    kim.ready()
+    with pytest.raises(PermissionDenied) as refused:
+        kim.metrics()
+    assert refused.value.code == "operator_required"
+    with MnemicClient(served.url, "mk_operator") as operator:
+        assert "mnemic_requests_total" in operator.metrics()
+
+
 def test_questions_are_confirmed_and_denied(kim: MnemicClient) -> None:
     first = kim.add(TEA, confidence=0.75)
     second = kim.add("My bicycle is red and old", confidence=0.75)
@@ -158,6 +300,21 @@ def test_projects_are_shared_by_role(served: Served, kim: MnemicClient, user: st
         lee.revoke_role(name, user)
         assert kim.projects() == ()
         assert lee.delete_project(name, confirm=True).members == 1
+
+
+@pytest.mark.parametrize("name", [".", "..", "../memory", "a/..", "%2E%2E"])
+def test_an_id_of_dots_is_no_way_to_another_route(kim: MnemicClient, user: str, name: str) -> None:
+    assert kim.set_value("s1", name, 1).name == name
+    assert kim.value("s1", name).value == 1
+    assert kim.delete_value("s1", name)
+    project = f"{name}" if name in (".", "..") else f"{name}-{user}"
+    kim.create_project(project, "Dots")
+    assert kim.project(project).id == project
+    with pytest.raises(NotFound):
+        kim.revoke_role(project, "..")
+    assert kim.delete_project(project, confirm=True).members == 1
+    with pytest.raises(InvalidInput):
+        kim.delete(name)
 
 
 def test_errors_are_those_of_the_library(served: Served, kim: MnemicClient) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from conftest import Connect
 from mnemic.deployment import Deployment
+from mnemic.storage.migrate import private_schema
 
 PAGE = Path(__file__).parents[2] / "docs" / "explain" / "encryption.md"
 _ROW = re.compile(r"^\| `([a-z_]+)\.([a-z0-9_]+)` \| (\w+) \| (.+) \|$", re.MULTILINE)
@@ -22,8 +23,10 @@ def described() -> dict[tuple[str, str], str]:
 async def columns(connect: Connect, schema: str) -> dict[tuple[str, str], str]:
     owner = await connect("owner")
     found = await owner.execute(
-        "select table_name, column_name, udt_name from information_schema.columns where table_schema = %s",
-        [schema],
+        "select table_name, column_name, udt_name from information_schema.columns"
+        " where table_schema = any(%s) and not (select relispartition from pg_class"
+        " where oid = format('%%I.%%I', table_schema, table_name)::regclass)",
+        [[schema, private_schema(schema)]],
     )
     return {
         (row["table_name"], row["column_name"]): row["udt_name"] for row in await found.fetchall()
@@ -76,6 +79,6 @@ async def test_free_text_in_clear_columns_is_limited_to_ids_and_codes(
         "app_user.status", "embedding_model.name", "embedding_model.calibration", "embedding_settings.stage",
         "memory_item.scope", "memory_item.script", "reembedding.table_name", "reembedding.reason",
         "memory_item.memory_type", "memory_item.source", "memory_item.visibility", "memory_item.status",
-        "message.role", "resource.kind", "resource.collection", "schema_migration.name",
+        "message.role", "profile_history.cause", "resource.kind", "resource.collection", "schema_migration.name",
         "schema_migration.sha256", "session.summary_by", "verification.reason", "verification.answer",
     }  # fmt: skip

@@ -16,7 +16,7 @@ from mnemic.episodic.episodes import Episodes
 from mnemic.model import Actor
 from mnemic.settings import Settings
 
-RUNS = 10
+RUNS, KEPT = 10, 2
 LIVE = ("checkpoints", "checkpoint_blobs", "checkpoint_writes")
 
 
@@ -37,7 +37,7 @@ def schema(settings: Settings) -> str:
 
 @pytest.fixture
 async def world(settings: Settings) -> AsyncIterator[tuple[Episodes, Deployment]]:
-    async with opened(settings, keep=2) as made:
+    async with opened(settings, keep=KEPT) as made:
         yield made
 
 
@@ -98,6 +98,61 @@ async def test_archiving_leaves_the_newest_and_bringing_back_gives_all_as_it_was
         assert await all_states(episodes, *one) == states[one]
     assert await live(owner) >= (rows, 0)
     assert [one.archived for one in await episodes.threads(KIM)] == [0, 0]
+
+
+async def in_clear(owner: Any) -> list[Any]:
+    """Return every live checkpoint, and which values and writes there are, as far as they are not sealed."""
+    query = """
+        select c.thread_id, checkpoint_ns, checkpoint_id, parent_checkpoint_id, checkpoint,
+               metadata - 'sealed' as clear, v.names as values, w.names as writes
+        from checkpoints c
+        left join (select thread_id, array_agg(channel || version order by channel, version) as names
+                   from checkpoint_blobs group by 1) v using (thread_id)
+        left join (select thread_id, checkpoint_id,
+                          array_agg(task_id || idx || channel order by task_id, idx) as names
+                   from checkpoint_writes group by 1, 2) w using (thread_id, checkpoint_id)
+        order by 1, 2, 3
+    """
+    return [tuple(row.values()) for row in await (await owner.execute(query)).fetchall()]
+
+
+THREADS, STEPS = 100, 100
+
+
+async def test_ten_thousand_checkpoints_on_a_hundred_threads_leave_and_come_back(
+    world: tuple[Episodes, Deployment], connect: Connect
+) -> None:
+    episodes, _ = world
+    names = [f"t{n}" for n in range(THREADS)]
+    await talked(episodes, KIM, names[0], STEPS // 3 + 1)
+    await episodes.prune(KIM, names[0], keep=STEPS)
+    saver = episodes.checkpointer(KIM)
+    for name in names[1:]:
+        await saver.acopy_thread(names[0], name)
+    owner = await connect("owner")
+    rows, size = await live(owner)
+    before = await in_clear(owner)
+    assert len(before) == THREADS * STEPS
+    sample = names[:: THREADS // 2]
+    states = {name: await all_states(episodes, KIM, name) for name in sample}
+    moments = {name: (await episodes.thread(KIM, name)).state for name in names}
+
+    moved = await episodes.archive_expired(limit=THREADS)
+    assert moved == {"threads": THREADS, "checkpoints": THREADS * (STEPS - KEPT)}
+    fewer, smaller = await live(owner)
+    assert rows >= 5 * fewer
+    assert size >= 5 * smaller
+    for name in names:
+        assert (await episodes.thread(KIM, name)).state == moments[name]
+    for name in sample:
+        newest = dict(list(states[name].items())[:KEPT])
+        assert await all_states(episodes, KIM, name) == newest
+
+    for name in names:
+        assert await episodes.restore(KIM, name) == STEPS - KEPT
+    assert await in_clear(owner) == before
+    for name in sample:
+        assert await all_states(episodes, KIM, name) == states[name]
 
 
 async def test_an_archived_checkpoint_comes_back_when_it_is_asked_for(

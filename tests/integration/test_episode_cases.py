@@ -29,6 +29,7 @@ from langgraph.types import Send, interrupt
 from pydantic import BaseModel
 
 from conftest import Connect, Server
+from lost_sessions import end_sessions, sessions_of
 from mnemic.episodic.episodes import Episodes
 from mnemic.errors import (
     Conflict,
@@ -226,11 +227,10 @@ async def test_pf_116_a_connection_that_died_between_two_requests_does_not_show(
 ) -> None:
     graph = counter(episodes.checkpointer())
     await graph.ainvoke({"age": 1}, config(KIM))
-    superuser = await connect("superuser")
-    await superuser.execute(
-        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'mnemic'"
-        " and usename = 'mnemic_service'"
-    )
+    checkpoints = episodes._pool._database
+    assert checkpoints is not None
+    for opened_pool in (checkpoints, episodes._database):
+        await end_sessions(connect, sessions_of(opened_pool))
     assert (await graph.ainvoke({"age": 2}, config(KIM)))["notes"] == ["note 0", "note 1"]
     assert (await episodes.resume(KIM)).state["age"] == 2
 
@@ -260,7 +260,7 @@ async def test_pf_118_no_lock_stands_before_the_pool(server: Server, shared: Set
         for n in range(10):
             await counter(saver).ainvoke({"age": n}, config(KIM, f"t{n}"))
         slow = type(saver).SELECT_SQL.replace(
-            "from checkpoints ", "from pg_sleep(0.1), checkpoints "
+            "from checkpoints ", "from pg_sleep(0.2), checkpoints "
         )
         assert slow != type(saver).SELECT_SQL
         saver.SELECT_SQL = slow  # type: ignore[misc]
@@ -271,7 +271,7 @@ async def test_pf_118_no_lock_stands_before_the_pool(server: Server, shared: Set
         )
         took = time.monotonic() - began
     assert all(one is not None for one in found)
-    assert took < 1.5, "one after another it takes three seconds"
+    assert took < 4, "one after another it takes six seconds"
 
 
 async def test_pf_120_the_tables_are_there_whole_or_not_at_all(

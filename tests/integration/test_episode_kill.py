@@ -12,12 +12,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from episode_agent import agent
-from episode_world import KIM, config, opened
+from episode_world import KIM, opened
 
 from conftest import Server
-from mnemic.episodic.episodes import Episodes
 from mnemic.settings import Settings
+from mnemic.tasks.store import Tasks
 
 Run = Callable[[str], subprocess.Popen[str]]
 START = """
@@ -74,38 +73,42 @@ def killed_when_stalled(process: subprocess.Popen[str]) -> None:
     process.communicate()
 
 
-async def went_on(episodes: Episodes, log: Path) -> None:
-    """Go on with the thread in this process, which knows of it only what is saved."""
-    graph = agent(episodes.checkpointer(), log, "none")
-    await graph.ainvoke(None, config(KIM), durability="sync")
+def ended(process: subprocess.Popen[str]) -> None:
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, out.strip()) == (0, "ended"), err
 
 
 async def test_killed_before_during_and_after_a_question_it_goes_on_and_does_nothing_twice(
     run: Run, settings: Settings, tmp_path: Path
 ) -> None:
-    log = tmp_path / "done.log"
-    killed_when_stalled(run("before"))
-    async with opened(settings) as (episodes, _):
+    async with opened(settings) as (episodes, deployment):
+        killed_when_stalled(run("before"))
         episode = await episodes.resume(KIM)
         assert (episode.status, episode.next, episode.state["mood"]) == (
             "running",
             ("ask",),
             "glad",
         )
-        await went_on(episodes, log)
-        (approval,) = await episodes.pending_approvals(KIM)
-        await episodes.answer(KIM, approval.id, "yes, go on")
-        killed_when_stalled(run("after"))
+        killed_when_stalled(run("during"))
+        assert (await episodes.resume(KIM)).status == "waiting"
+        killed_when_stalled(run("decided"))
         assert (await episodes.resume(KIM)).status == "ready"
         assert await episodes.pending_approvals(KIM) == ()
+        killed_when_stalled(run("after"))
+        assert (await episodes.resume(KIM)).status == "ready"
         killed_when_stalled(run("late"))
         assert (await episodes.resume(KIM)).next == ("last",)
-        await went_on(episodes, log)
+        ended(run("none"))
         episode = await episodes.resume(KIM)
-    assert (episode.status, episode.state["notes"]) == ("done", ["yes, go on"])
-    # what was saved is not done again; the node that was killed is, from its top
-    done = log.read_text().split()
-    assert done == ["first", "last", "last"]
+        assert (episode.status, episode.state["notes"]) == ("done", ["yes, go on"])
+        assert episode.state["mood"] == "charged"
+        # what was saved is not done again; the node that was killed is, from its top, but for what it said is
+        # done once
+        done = (tmp_path / "done.log").read_text().split()
+        assert done == ["first", "charge", "last", "last"]
+        tasks = Tasks(deployment.database, deployment.keys)
+        (made,) = (await tasks.list(KIM)).tasks
+        assert (made.current_step, made.version) == ("validation", 2)
 
 
 async def test_pf_121_four_processes_that_start_at_once_make_the_tables_once(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import re
 import sys
 from contextlib import suppress
@@ -17,7 +18,7 @@ from plaintext import Finder, fragments
 from psycopg import sql
 
 from conftest import Connect, Server
-from mnemic.crypto import DataKey, new_secret
+from mnemic.crypto import DataKey, new_secret, place
 from mnemic.deployment import Deployment
 from mnemic.episodic.sealing import Lock, SealedSerializer, locked_with
 from mnemic.errors import ConfigurationError, KeyUnavailable, StorageError
@@ -416,6 +417,27 @@ def test_a_sealed_value_opens_with_its_key_and_in_its_thread_alone() -> None:
     for wrong in (lock.of("kim/t2"), Lock(key, "user:lee", "kim/t1"), other):
         with locked_with(wrong), pytest.raises(KeyUnavailable):
             serializer.loads_typed(sealed)
+
+
+def test_a_value_from_before_bytes_were_sealed_as_they_are_opens_too() -> None:
+    key = DataKey(new_id(), new_secret())
+    lock = Lock(key, "user:kim", "kim/t1")
+    kind, plain = SealedSerializer().plain({"a": "外婆"})
+    then = {
+        what: key.seal(
+            base64.b64encode(plain).decode("ascii"),
+            place("checkpoint", "user:kim", "kim/t1", what, 1),
+        )
+        for what in ("value", "metadata", "snapshot", "archive")
+    }
+    for what, sealed in then.items():
+        assert lock.open(sealed, what) == plain
+        assert len(lock.seal(plain, what)) < len(sealed)
+    with locked_with(lock):
+        written = f"{kind}+aes256gcm-{key.key_id}"
+        assert SealedSerializer().loads_typed((written, then["value"])) == {"a": "外婆"}
+    with pytest.raises(KeyUnavailable):
+        lock.of("kim/t2").open(then["value"])
 
 
 async def test_langgraph_is_not_needed_to_load_the_core() -> None:

@@ -136,6 +136,24 @@ async def test_who_has_no_credential_learns_nothing_but_that(stub_memory: Memory
                 assert ("www-authenticate" in response.headers) is (status == 401)
 
 
+async def test_on_this_machine_a_page_whose_name_was_rebound_gets_nothing(
+    stub_memory: MemoryService,
+) -> None:
+    here = endpoint(stub_memory, hosts=("127.0.0.1", "localhost", "[::1]"))
+    async with served(here) as url, httpx2.AsyncClient() as client:
+        headers = ACCEPT | {"authorization": "Bearer mk_kim"}
+        for names, status in (
+            ({}, 200),
+            ({"host": "localhost:80", "origin": "http://localhost:3000"}, 200),
+            ({"host": "[::1]:80"}, 200),
+            ({"host": "evil.example"}, 421),
+            ({"host": "localhost.evil.example"}, 421),
+            ({"origin": "http://evil.example"}, 403),
+        ):
+            told = await client.post(url, json=INIT, headers=headers | names)
+            assert told.status_code == status, names
+
+
 class OneOnly:
     """A limit of one request."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import AsyncIterator
@@ -15,6 +16,7 @@ from mcp.shared.exceptions import MCPError
 from conftest import Connect
 from mnemic.integrations.mcp import make_server
 from mnemic.integrations.mcp.door import fixed
+from mnemic.integrations.mcp.stdio import _opened
 from mnemic.model import Actor, Turn
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ async def test_every_tool_says_what_it_does_takes_and_gives(stub_memory: MemoryS
         assert tools.keys() == TOOLS
         for tool in tools.values():
             assert tool.description
+            assert "\n " not in tool.description
             assert tool.output_schema
             assert "caller" not in tool.input_schema["properties"]
             assert not {"user", "user_id", "actor", "project"} & set(
@@ -83,6 +86,26 @@ async def test_every_tool_says_what_it_does_takes_and_gives(stub_memory: MemoryS
         assert {one.uri_template for one in templates} == {
             "mnemic://memories/{id}", "mnemic://sessions/{session_id}", "mnemic://profiles/{of}",
         }  # fmt: skip
+
+
+async def test_the_server_answers_while_the_memory_is_still_being_opened(
+    stub_memory: MemoryService,
+) -> None:
+    loaded = asyncio.Event()
+
+    @asynccontextmanager
+    async def slowly() -> AsyncIterator[MemoryService]:
+        await loaded.wait()
+        yield stub_memory
+
+    async with _opened(slowly()) as memory, Client(make_server(fixed(memory, KIM))) as client:
+        assert {tool.name for tool in (await client.list_tools()).tools} == TOOLS
+        assert len((await client.list_resource_templates()).resource_templates) == 3
+        asked = asyncio.create_task(call(client, "memory_list"))
+        await client.list_tools()
+        assert not asked.done()
+        loaded.set()
+        assert (await asked)["total"] == 0
 
 
 async def test_a_memory_is_added_found_corrected_and_deleted(stub_memory: MemoryService) -> None:

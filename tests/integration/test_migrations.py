@@ -79,6 +79,12 @@ async def applied(connect: Connect) -> list[int]:
 ALL = [migration.number for migration in migrations()]
 
 
+@pytest.fixture
+def schema() -> str:
+    """A schema that is still to be made."""
+    return f"t_{uuid4().hex[:12]}"
+
+
 async def refusal(settings: Settings) -> MnemicError:
     """Return what a start says; the sentence must be one, and for people."""
     with pytest.raises(MnemicError) as caught:

@@ -18,6 +18,7 @@ import psycopg
 import pytest
 
 from conftest import Connect, Prepare, Server
+from lost_sessions import end_sessions, sessions_of
 from mnemic.deployment import Addresses, Deployment
 from mnemic.errors import (
     ConfigurationError,
@@ -30,7 +31,7 @@ from mnemic.errors import (
 from mnemic.model import Actor
 from mnemic.settings import Settings
 from mnemic.storage.halfvec import HalfVector
-from mnemic.storage.pool import Database, Transaction
+from mnemic.storage.pool import Database
 from stub_embedder import StubEmbedder, curve
 
 KIM = Actor("kim", session="s1")
@@ -52,20 +53,6 @@ def database(deployment: Deployment, server: Server, **more: Any) -> Database:
 async def small(deployment: Deployment, server: Server) -> AsyncIterator[Database]:
     async with database(deployment, server, size=2, timeout=0.3) as opened:
         yield opened
-
-
-def sessions_of(opened: Database, *busy: Transaction) -> list[int]:
-    """Return the server's process ids of a pool's connections."""
-    connections = [*opened._pool._pool, *(tx.conn for tx in busy)]
-    return [connection.info.backend_pid for connection in connections]
-
-
-async def end_sessions(connect: Connect, pids: list[int]) -> None:
-    """Terminate sessions in the server, as a restart or a pooler's limit would, and see them gone."""
-    admin = await connect("superuser")
-    await admin.execute(
-        "select pg_terminate_backend(pid, 5000) from unnest(%s::int[]) as p (pid)", [pids]
-    )
 
 
 async def ask(opened: Database, actor: Actor = KIM, seconds: float = 0.0) -> int:
@@ -187,8 +174,8 @@ async def test_pf_118_transactions_run_beside_each_other(
     async with database(deployment, server, size=10) as opened:
         await asyncio.gather(*(ask(opened, seconds=0.05) for _ in range(10)))
         begun = time.monotonic()
-        await asyncio.gather(*(ask(opened, seconds=0.1) for _ in range(20)))
-        assert time.monotonic() - begun < 1.0
+        await asyncio.gather(*(ask(opened, seconds=0.2) for _ in range(20)))
+        assert time.monotonic() - begun < 3.0, "one after another it takes four seconds"
 
 
 def test_pf_122_another_event_loop_gets_a_clear_error_and_never_hangs(

@@ -10,6 +10,7 @@ import psycopg
 import pytest
 
 from conftest import Connect, Prepare, Server
+from lost_sessions import end_sessions, sessions_of
 from mnemic.errors import ConsentRequired, PermissionDenied
 from mnemic.model import Actor
 from mnemic.settings import Settings
@@ -204,11 +205,7 @@ async def test_a_lost_connection_is_replaced_within_the_call(
     known: MemoryService, connect: Connect
 ) -> None:
     await known.search_memories(KIM, "garden")
-    superuser = await connect("superuser")
-    await superuser.execute(
-        "select pg_terminate_backend(pid) from pg_stat_activity"
-        " where application_name = 'mnemic' and usename = 'mnemic_service'"
-    )
+    await end_sessions(connect, sessions_of(known._parts.deployment.database))
     assert await known.search_memories(KIM, "garden", k=1)
 
 

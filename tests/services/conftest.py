@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
+from uuid import uuid4
 
 import pytest
 
@@ -28,6 +29,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def require(present: bool, what: str) -> None:
     if not present:
         pytest.fail(f"{what} is not installed: run `make install-services` as root first.")
+
+
+@pytest.fixture
+def schema() -> str:
+    """A schema that is still to be made, in the database that the poolers lead to."""
+    return f"t_{uuid4().hex[:12]}"
 
 
 @pytest.fixture(scope="session")

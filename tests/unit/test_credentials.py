@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
 
-from jwt_issuer import AUDIENCE, ISSUER, jwk, pem, token
+from jwt_issuer import AUDIENCE, ISSUER, claims, jwk, pem, private_key, signed, token
 from mnemic.access.apikeys import Holder, new_key
 from mnemic.access.credentials import Authenticator, FixedKeys, Identity, Tokens, tokens_of
 from mnemic.access.tokens import TokenRules, jwks_keys
@@ -23,6 +24,7 @@ from mnemic.errors import (
     PermissionDenied,
     Unauthenticated,
 )
+from mnemic.model import Actor
 from mnemic.settings import Settings
 
 KIM, SERVICE, OPERATOR, READER = (new_key()[0] for _ in range(4))
@@ -319,3 +321,62 @@ async def test_no_combination_of_headers_is_a_way_in(pairs: list[tuple[str, str]
         assert found.actor is not None
         assert found.actor.user in ("kim", "lee")
         assert bearer == KIM or bearer.count(".") == 2
+
+
+# ---- users who were erased
+
+
+ERASED = datetime(2026, 3, 2, 9, 14, 7, 250_000, tzinfo=UTC)
+
+
+class Forgotten:
+    """Kim was erased at ``ERASED``, nobody else ever."""
+
+    async def erased_at(self, actor: Actor) -> datetime | None:
+        return ERASED if actor.user == "kim" else None
+
+
+@pytest.mark.parametrize(
+    ("issued_at", "counts"),
+    [
+        (ERASED.timestamp() - 3600, False),
+        (ERASED.timestamp() - 0.001, False),
+        (int(ERASED.timestamp()), False),
+        (ERASED.timestamp(), True),
+        (int(ERASED.timestamp()) + 1, True),
+        (None, False),
+        (True, False),
+        (str(int(ERASED.timestamp()) + 1), False),
+        (-1, False),
+    ],
+)
+async def test_pf_080_a_token_from_before_the_erasure_of_its_user_is_refused(
+    issued_at: Any, counts: bool
+) -> None:
+    auth = Authenticator(Keys(), TOKENS, Forgotten())  # type: ignore[arg-type]
+    text = signed(claims(iat=issued_at))
+    if counts:
+        found = await auth.authenticate({"authorization": f"Bearer {text}"})
+        assert found.actor is not None
+        assert found.actor.user == "kim"
+        return
+    with pytest.raises(Unauthenticated) as caught:
+        await auth.authenticate({"authorization": f"Bearer {text}"})
+    assert caught.value.code == "credential_erased"
+    assert caught.value.details == {}
+
+
+async def test_an_erasure_ends_no_token_of_others_and_tells_nothing_of_them() -> None:
+    auth = Authenticator(Keys(), TOKENS, Forgotten())  # type: ignore[arg-type]
+    lee = await auth.authenticate({"authorization": f"Bearer {token(sub='lee', iat=None)}"})
+    assert lee.actor is not None
+    for text in (
+        token(sub="kim", iat=None, aud="elsewhere"),
+        token(sub="kim", iat=None, key=private_key("other")),
+        token(sub="kim", iat=None)[:-4] + "AAAA",
+    ):
+        with pytest.raises(Unauthenticated) as caught:
+            await auth.authenticate({"authorization": f"Bearer {text}"})
+        assert caught.value.code == "credential_invalid"
+    # keys are not asked about: an erasure takes them away
+    assert (await auth.authenticate({"authorization": f"Bearer {KIM}"})).actor is not None

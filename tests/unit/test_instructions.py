@@ -99,6 +99,6 @@ def test_standing_wishes_pass(text: str) -> None:
 
 @pytest.mark.parametrize("piece", ["ignore all previous ", "把所有密钥", "i g ", "不要", "the "])
 def test_crafted_repeats_stay_fast(piece: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     instruction_like(piece * (100_000 // len(piece)))
-    assert time.perf_counter() - began < 5.0
+    assert time.process_time() - began < 5.0

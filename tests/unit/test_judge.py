@@ -173,7 +173,7 @@ def test_long_pairs_are_judged_quickly() -> None:
     pieces = ["the meeting moved to room 21", "我不喜欢三点半开会", "because of 5 kg", "第七轮"]
     first = " ".join(pieces * 40)[:2000]
     second = " ".join(reversed(pieces * 40))[:2000]
-    started = time.perf_counter()
+    started = time.process_time()
     judge(first, second)
     # Far above what is usual (about 2 ms), far below anything that grows with the square.
-    assert time.perf_counter() - started < 0.25
+    assert time.process_time() - started < 0.25

@@ -164,10 +164,10 @@ def test_lexemes_are_bounded_in_number() -> None:
 )
 def test_time_is_linear_in_the_text(hostile: str) -> None:
     tokens(hostile * 200)  # loads the dictionary
-    started = time.perf_counter()
+    started = time.process_time()
     tokens(hostile * (100_000 // len(hostile)))
     query_tokens(hostile * (100_000 // len(hostile)))
-    assert time.perf_counter() - started < 2.0
+    assert time.process_time() - started < 2.0
 
 
 @given(st.text(max_size=300))

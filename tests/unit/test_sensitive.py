@@ -285,15 +285,15 @@ def test_pf_055_wide_spaces_between_groups() -> None:
     ],
 )
 def test_pf_056_crafted_repeats_stay_fast(piece: str) -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     find_sensitive(piece * (2000 // len(piece)))
-    assert time.perf_counter() - began < 1.0
+    assert time.process_time() - began < 1.0
 
 
 def test_a_very_long_text_is_read_in_linear_time() -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     find_sensitive("1.2345, 密码是 token_ 4111 " * 4000)
-    assert time.perf_counter() - began < 10.0
+    assert time.process_time() - began < 10.0
 
 
 def test_emails_and_phones_are_found_only_on_request() -> None:

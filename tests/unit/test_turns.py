@@ -156,6 +156,6 @@ def test_words_of_a_long_text_are_all_counted_up_to_what_an_index_holds() -> Non
 @pytest.mark.parametrize("char", ["a", "?", "。", "i ", "\n", "中", "<", "never "])
 def test_a_million_characters_are_read_in_time_that_grows_with_them(char: str) -> None:
     text = (char * 1_000_000)[:1_000_000]
-    started = time.perf_counter()
+    started = time.process_time()
     read_turn(Turn("user", text), Turn("user", text), Turn("user", text))
-    assert time.perf_counter() - started < 5
+    assert time.process_time() - started < 5

@@ -23,6 +23,7 @@ from typing import Literal, get_args
 
 from psycopg.rows import DictRow
 
+from mnemic.audit import Audit
 from mnemic.checks import one_of
 from mnemic.errors import ConfigurationError, InvalidInput, NotFound, Unauthenticated
 from mnemic.model import Actor
@@ -93,6 +94,11 @@ def parsed(text: str) -> tuple[str, str] | None:
     return (found["prefix"], found["secret"]) if found else None
 
 
+def label(prefix: str) -> str:
+    """Return what a key is called in the log and in the audit."""
+    return f"mk_{prefix}"
+
+
 def secret_mac(deployment: str, prefix: str, secret: str) -> bytes:
     """Return what is kept of a key: 32 bytes that only this deployment makes of it."""
     return hmac.digest(deployment.encode(), f"{prefix}\0{secret}".encode(), hashlib.sha256)
@@ -108,17 +114,24 @@ async def deployment_of(database: Database) -> str:
 
 
 class ApiKeys:
-    """The operator's work on keys. ``database`` is the owner's: the service cannot list or make any."""
+    """The operator's work on keys. ``database`` is the owner's: the service cannot list or make any.
+
+    What ``by`` does to a key is audited under the key's label, ``mk_<prefix>``.
+    """
 
     def __init__(
         self,
         database: Database,
         deployment: str,
+        audit: Audit,
+        by: Actor,
         *,
         wait: Callable[[float], object] = asyncio.sleep,
     ) -> None:
         self._database = database
         self._deployment = deployment
+        self._audit = audit
+        self._by = by
         self._wait = wait
 
     async def create(
@@ -154,7 +167,10 @@ class ApiKeys:
         }
         async with self._database.system() as tx:
             row = await tx.one(_SQL["add_api_key"], params)
-        assert row is not None
+            assert row is not None
+            await self._audit.record(
+                tx, self._by, "create_api_key", target=label(prefix), after=_granted(row)
+            )
         return _record(row), text
 
     async def list(self) -> list[ApiKey]:
@@ -172,6 +188,10 @@ class ApiKeys:
         if _PREFIX.fullmatch(name):
             async with self._database.system() as tx:
                 row = await tx.one(_SQL["revoke_api_key"], {"prefix": name})
+                if row is not None and row["just_now"]:
+                    await self._audit.record(
+                        tx, self._by, "revoke_api_key", target=label(name), before=_granted(row)
+                    )
         if row is None:
             raise NotFound("api_key_not_found", "There is no key with this prefix.")
         waiting = self._wait(FRESH)
@@ -301,6 +321,11 @@ def _rights(kind: str, scopes: Collection[str]) -> list[str]:
     for right in scopes:
         one_of(right, RIGHTS, "right")
     return [right for right in RIGHTS if right in scopes]
+
+
+def _granted(row: DictRow) -> dict[str, object]:
+    """Return what a key allows, as the audit hashes it."""
+    return {name: row[name] for name in ("kind", "user_id", "scopes", "expires_at")}
 
 
 def _record(row: DictRow) -> ApiKey:

@@ -10,9 +10,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Protocol
 
-from mnemic.access.apikeys import KINDS, Holder, KeyCheck, Kind, Right, invalid
+from mnemic.access.apikeys import KINDS, Holder, KeyCheck, Kind, Right, invalid, label
 from mnemic.access.tokens import Claims, TokenRules, VerificationKey, header_of, pem_keys, verify
 from mnemic.errors import ConfigurationError, InvalidInput, PermissionDenied, Unauthenticated
 from mnemic.model import Actor
@@ -92,19 +93,31 @@ class Tokens:
         return verify(token, await self.keys.keys(header.kid), self.rules)
 
 
+class Erasures(Protocol):
+    """Who was forgotten, and when: ``audit.Audit``."""
+
+    async def erased_at(self, actor: Actor) -> datetime | None:
+        """Return when the actor's user was erased last, None for never."""
+
+
 class Authenticator:
     """Turns a request's headers into who is asking."""
 
-    def __init__(self, api_keys: KeyCheck, tokens: Tokens | None = None) -> None:
+    def __init__(
+        self, api_keys: KeyCheck, tokens: Tokens | None = None, erasures: Erasures | None = None
+    ) -> None:
+        """``erasures`` ends the tokens that users had before they were erased; their keys go with them."""
         self._api_keys = api_keys
         self._tokens = tokens
+        self._erasures = erasures
 
     async def authenticate(self, headers: Headers) -> Identity:
         """Return who sent these headers (names in any case; a mapping, or pairs with repeats).
 
         Raises Unauthenticated (``credential_missing``, ``credential_invalid``, ``credential_expired``,
-        ``credential_revoked``), PermissionDenied (``acting_not_allowed``), InvalidInput (``invalid_id``,
-        ``user_required``, ``header_repeated``), ConfigurationError (``jwks_unreachable``).
+        ``credential_revoked``, ``credential_erased``), PermissionDenied (``acting_not_allowed``),
+        InvalidInput (``invalid_id``, ``user_required``, ``header_repeated``), ConfigurationError
+        (``jwks_unreachable``).
         """
         given = _collected(headers)
         token = _bearer(given.get(AUTHORIZATION, []))
@@ -112,7 +125,22 @@ class Authenticator:
             return _of_key(await self._api_keys.holder(token), given)
         if self._tokens is None:
             raise invalid()
-        return _of_token(await self._tokens.claims(token), given)
+        claims = await self._tokens.claims(token)
+        await self._require_of_this_life(claims)
+        return _of_token(claims, given)
+
+    async def _require_of_this_life(self, claims: Claims) -> None:
+        """Refuse a token from before its user was erased, and one that does not say when it is from."""
+        if self._erasures is None:
+            return
+        erased = await self._erasures.erased_at(Actor(claims.subject))
+        if erased is None:
+            return
+        if claims.issued_at is None or claims.issued_at < erased.timestamp():
+            raise Unauthenticated(
+                "credential_erased",
+                "The user of this token was erased after it was issued: sign in again to begin anew.",
+            )
 
 
 def tokens_of(settings: Settings) -> Tokens | None:
@@ -174,7 +202,7 @@ def _bearer(values: list[str]) -> str:
 
 def _of_key(holder: Holder, given: Mapping[str, list[str]]) -> Identity:
     assert holder.kind in KINDS
-    name = f"mk_{holder.prefix}"
+    name = label(holder.prefix)
     if holder.kind == "operator":
         return Identity(None, "operator", holder.scopes, f"operator:{name}", f"key:{name}")
     if holder.kind == "service":

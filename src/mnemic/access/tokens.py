@@ -6,6 +6,7 @@ all required; what a token says about its own key (``jku``, ``jwk``, ``x5u``) is
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -50,11 +51,15 @@ class VerificationKey:
 
 @dataclass(frozen=True, slots=True)
 class Claims:
-    """Whom a token names, who says so, and what its bearer may do: ``scopes`` of read, write, admin."""
+    """Whom a token names, who says so, and what its bearer may do: ``scopes`` of read, write, admin.
+
+    ``issued_at`` is in seconds since 1970, None where the token does not say.
+    """
 
     subject: str
     issuer: str
     scopes: frozenset[str]
+    issued_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +210,14 @@ def _claims(payload: Mapping[str, Any], issuer: str) -> Claims:
             raise invalid()
     except InvalidInput:
         raise invalid() from None
-    return Claims(subject, issuer, _scopes(payload))
+    return Claims(subject, issuer, _scopes(payload), _issued_at(payload.get("iat")))
+
+
+def _issued_at(claim: object) -> float | None:
+    """Return when a token was made; what is no plain number of seconds says nothing."""
+    if isinstance(claim, bool) or not isinstance(claim, int | float):
+        return None
+    return float(claim) if math.isfinite(claim) else None
 
 
 def _scopes(payload: Mapping[str, Any]) -> frozenset[str]:

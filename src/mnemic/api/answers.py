@@ -136,17 +136,19 @@ class TurnHitAnswer(_Found):
 
 
 class HitsAnswer(BaseModel):
-    """The best hits, best first."""
+    """The best hits, best first; ``query_cut`` tells that only the beginning of the query was read."""
 
     hits: list[HitAnswer | TurnHitAnswer]
+    query_cut: bool
 
 
 class ContextAnswer(BaseModel):
-    """Text for the end of a system prompt, empty when nothing is relevant."""
+    """Text for the end of a system prompt, empty when nothing is relevant; ``query_cut`` as with hits."""
 
-    model_config = _example({"context": ""})
+    model_config = _example({"context": "", "query_cut": False})
 
     context: str
+    query_cut: bool
 
 
 class CandidateAnswer(BaseModel):

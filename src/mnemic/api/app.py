@@ -19,6 +19,7 @@ from mnemic.api.openapi import describe
 from mnemic.api.paths import WholeSegments
 from mnemic.api.refusals import install
 from mnemic.api.routes import (
+    approvals,
     consent,
     items,
     members,
@@ -55,6 +56,7 @@ _ROUTERS = (
     sessions.router,
     session_state.router,
     tasks.router,
+    approvals.router,
     operations.router,
     operations.guarded,
 )

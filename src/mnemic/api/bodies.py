@@ -85,6 +85,7 @@ class ChangeMemory(BaseModel):
     confidence: Annotated[float, NUMBER, share()] = 0.9
     valid_to: Annotated[datetime | None, MOMENT, time()] = None
     metadata: Metadata = Field(default_factory=dict)
+    visibility: Annotated[Visibility, AS_IT_CAME, names(VISIBILITIES)] = "members"
 
 
 class SearchMemory(BaseModel):

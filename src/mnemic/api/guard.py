@@ -20,6 +20,7 @@ from mnemic.api.doors import Asked, Service
 from mnemic.api.intake import read_whole
 from mnemic.api.json_body import JSON, read_json, require_media, require_unpacked
 from mnemic.api.refusals import refused_fields
+from mnemic.errors import InvalidInput
 
 RIGHT = "x-mnemic-right"
 """The right that an operation needs, in its OpenAPI: read, write or operator."""
@@ -80,6 +81,7 @@ async def _handled(service: Service, request: Request, inner: Handler, needs: _N
     _require(identity, needs.right)
     if identity.actor is not None and needs.right != "admin":
         await service.memory.profiles.greet(identity.actor)  # the first contact makes a profile
+    _require_each_once(request)
     if not needs.query:
         _require_no_query(request)
     if needs.documents or needs.json:
@@ -95,6 +97,13 @@ async def _handled(service: Service, request: Request, inner: Handler, needs: _N
         require_media(request.headers.get("content-type"), (JSON,))
     request.state.asked = Asked(service, identity, request, body)
     return await inner(_Understood(request, body, read_json(body) if body else None))
+
+
+def _require_each_once(request: Request) -> None:
+    """Refuse a parameter that comes twice: two readers could take two of them."""
+    given = request.query_params.multi_items()
+    if len(given) != len(request.query_params):
+        raise InvalidInput("field_repeated", "A parameter of the address comes twice.")
 
 
 def _require_no_query(request: Request) -> None:

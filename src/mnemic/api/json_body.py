@@ -17,10 +17,13 @@ JSON = "application/json"
 def read_json(body: bytes) -> object:
     """Return the value of UTF-8 JSON. Raises InvalidInput (``malformed_json``) for anything else.
 
-    NaN and infinities, which JSON does not know, are refused, and so is nesting that is too deep to read.
+    NaN and infinities, which JSON does not know, are refused, and so is nesting that is too deep to read. An
+    object that names a field twice is refused too (``field_repeated``): two readers could take two of them.
     """
     try:
-        value: object = json.loads(body.decode("utf-8-sig"), parse_constant=_refuse)
+        value: object = json.loads(
+            body.decode("utf-8-sig"), parse_constant=_refuse, object_pairs_hook=_once
+        )
     except (ValueError, RecursionError):
         raise InvalidInput("malformed_json", "The body is not valid JSON in UTF-8.") from None
     return value
@@ -52,6 +55,13 @@ def require_unpacked(encoding: str | None) -> None:
             "Send the body as it is, without a Content-Encoding.",
             allowed=["identity"],
         )
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        raise InvalidInput("field_repeated", "An object in the body names a field twice.")
+    return value
 
 
 def _refuse(constant: str) -> NoReturn:

@@ -27,7 +27,8 @@ _WITH_BODY = (400, 408, 413, 415)
 _REPEATABLE = frozenset({"setConsent", "forgetUser"})
 """What may be asked again by itself: the same word, or the same erasure, changes nothing more."""
 _VERSIONED = frozenset({"putProfile", "putProjectProfile"})
-"""What names a version in If-Match, beside every PATCH."""
+"""What must name a version in If-Match, beside every PATCH."""
+_MAY_NAME_VERSION = frozenset({"deleteMemory", "deleteProject"})
 _WRITING = frozenset({"post", "put", "patch", "delete"})
 _PROBLEM = "#/components/schemas/ProblemAnswer"
 _NAME = {"type": "string", "minLength": 1, "maxLength": 128}
@@ -113,7 +114,7 @@ def _complete(path: str, method: str, operation: dict[str, Any]) -> None:
         _add_headers(operation, _HEADERS)
     if writing and operation["operationId"] not in _REPEATABLE:
         _add_headers(operation, {"Idempotency-Key": _KEY})
-    if _is_versioned(method, operation):
+    if _is_versioned(method, operation) or operation["operationId"] in _MAY_NAME_VERSION:
         _add_headers(operation, {"If-Match": _IF_MATCH})
     if path == "/metrics":
         operation["responses"]["200"]["content"] = {"text/plain": {"schema": {"type": "string"}}}
@@ -136,7 +137,9 @@ def _codes(
     if writing:
         codes.add(409)
     if _is_versioned(method, operation):
-        codes |= {412, 428}
+        codes |= {400, 412, 428}
+    if operation["operationId"] in _MAY_NAME_VERSION:
+        codes |= {400, 412}
     return codes
 
 

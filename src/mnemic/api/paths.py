@@ -54,6 +54,12 @@ ValueName = Annotated[
     WithJsonSchema({"type": "string", "minLength": 1, "maxLength": 200}),
 ]
 TaskId = Annotated[str, Path(alias="task_id"), WithJsonSchema({"type": "string", "format": "uuid"})]
+ApprovalId = Annotated[
+    str,
+    Path(alias="approval_id"),
+    AfterValidator(_restored),
+    WithJsonSchema({"type": "string", "minLength": 1, "maxLength": 200}),
+]
 ItemId = Annotated[str, Path(alias="item_id"), WithJsonSchema({"type": "string", "format": "uuid"})]
 ResourceId = Annotated[
     str, Path(alias="resource_id"), WithJsonSchema({"type": "string", "format": "uuid"})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from mnemic.errors import Conflict, InvalidInput
@@ -25,6 +27,19 @@ class Expected:
     versions: tuple[int, ...] = ()
     any: bool = False
 
+    async def version(self, current: Callable[[], Awaitable[int]]) -> int | None:
+        """Return the one version that may be changed, None for whichever is there.
+
+        ``current`` is asked only where the header leaves a choice. Raises as ``require`` does.
+        """
+        if self.any:
+            return None
+        if len(self.versions) == 1:
+            return self.versions[0]
+        there = await current()
+        self.require(there)
+        return there
+
     def require(self, current: int) -> None:
         """Raise StaleVersion (``version_conflict``, details: version) unless the current one is meant."""
         if not self.any and current not in self.versions:
@@ -35,17 +50,30 @@ class Expected:
             )
 
 
+@contextmanager
+def stale_is_told(meant: int | None) -> Iterator[None]:
+    """Tell of a version that was meant and is not there any more as the answer to If-Match (412)."""
+    try:
+        yield
+    except Conflict as error:
+        if error.code == "version_conflict" and meant is not None:
+            raise StaleVersion(error) from error
+        raise
+
+
 def etag(version: int) -> str:
     """Return the entity tag of a version."""
     return f'"{version}"'
 
 
-def expected(header: str | None) -> Expected:
-    """Return what an If-Match header allows.
+def expected(header: str | None, *, required: bool = True) -> Expected:
+    """Return what an If-Match header allows; without one any version, where it is not ``required``.
 
     A weak tag matches nothing, nor does one that we never gave. Raises InvalidInput:
     ``precondition_required`` without a header, ``invalid_if_match`` for what is no list of tags.
     """
+    if header is None and not required:
+        return Expected(any=True)
     if header is None:
         raise InvalidInput(
             "precondition_required",

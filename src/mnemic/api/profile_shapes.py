@@ -8,16 +8,30 @@ from uuid import UUID
 
 from pydantic import BaseModel, ConfigDict, WithJsonSchema, create_model
 
-from mnemic.api.fields import AS_IT_CAME, Flag
+from mnemic.api.fields import AS_IT_CAME, MOMENT, Flag, time
+from mnemic.api.queries import Paged
 from mnemic.profile.fields import MAX_ENTRIES, PROJECT_FIELDS, USER_FIELDS, Spec
+from mnemic.profile.values import Cause
 
 _STRICT = ConfigDict(extra="forbid")
 
 
-class ShowProfile(BaseModel):
-    """Whether e-mail and phone are shown in full."""
+class ShowProjectProfile(BaseModel):
+    """What it was at a moment that has passed; without one, what it is."""
 
     model_config = _STRICT
+
+    as_of: Annotated[datetime | None, MOMENT, time(null=False)] = None
+
+
+class ShowProfile(ShowProjectProfile):
+    """Of which moment, and whether e-mail and phone are shown in full."""
+
+    contact: Flag = False
+
+
+class ListChanges(Paged):
+    """Which changes to list, and whether e-mail and phone are shown in full."""
 
     contact: Flag = False
 
@@ -100,3 +114,23 @@ class ProjectProfileAnswer(BaseModel):
     version: int
     created_at: datetime | None
     updated_at: datetime | None
+
+
+class ProfileChangeAnswer(BaseModel):
+    """A change: the fields that it set, an emptied one null or []; of a project its decisions too."""
+
+    version: int
+    recorded_at: datetime
+    cause: Cause
+    values: dict[str, list[str] | str | None]
+    origins: dict[str, OriginAnswer]
+    decided: list[DecisionAnswer]
+    withdrawn: list[UUID]
+    by: str | None
+
+
+class ProfileHistoryAnswer(BaseModel):
+    """Changes of a profile, the newest first; ``cursor`` asks for the next page."""
+
+    changes: list[ProfileChangeAnswer]
+    cursor: str | None

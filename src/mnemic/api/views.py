@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
@@ -14,6 +15,8 @@ from mnemic.model import Hit, ResourceHit, Verdict
 
 def plain(value: Any) -> Any:
     """Return a value as JSON has it: ids and times as text, dataclasses and mappings as objects."""
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)  # JSON has no number for it
     if value is None or isinstance(value, str | int | float):
         return value
     if isinstance(value, UUID):
@@ -68,5 +71,6 @@ def _of_turn(hit: ResourceHit) -> dict[str, Any]:
 
 
 def segment(name: str) -> str:
-    """Return an id as one segment of a path."""
-    return quote(name, safe="")
+    """Return an id as one segment of a path; one of dots alone would be taken for a way up."""
+    text = quote(name, safe="")
+    return text.replace(".", "%2E") if text in (".", "..") else text

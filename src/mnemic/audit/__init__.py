@@ -148,6 +148,11 @@ class Audit:
             rows = await tx.all(_SQL["mine"], params)
         return page_of(rows, limit)
 
+    async def erased_at(self, actor: Actor) -> datetime | None:
+        """Return when the actor's user was erased last, None for never."""
+        async with self._database.system() as tx:
+            return await self.last_erasure(tx, actor)
+
     async def last_erasure(self, tx: Transaction, actor: Actor) -> datetime | None:
         """Return when this user was erased last: what was handed out before then is of somebody else."""
         row = await tx.one(_SQL["last_erasure"], {"user_mac": self.key.user(actor)})

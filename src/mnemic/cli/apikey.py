@@ -72,11 +72,13 @@ async def revoke(common: Common, prefix: Prefix) -> int:
 @asynccontextmanager
 async def _keys(common: Common) -> AsyncIterator[ApiKeys]:
     from mnemic.access.apikeys import ApiKeys, deployment_of
+    from mnemic.audit import Audit
     from mnemic.deployment import as_owner
 
     async with as_owner(common.settings()) as (deployment, _):
         database = deployment.database
-        yield ApiKeys(database, await deployment_of(database))
+        audit = await Audit.open(database, deployment.keys.provider)
+        yield ApiKeys(database, await deployment_of(database), audit, common.actor)
 
 
 def _until(text: str | None, now: datetime) -> datetime | None:

@@ -8,7 +8,7 @@ comes after the answer has been given is not waited for any longer than that eit
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
     from uvicorn.protocols.http.h11_impl import H11Protocol
@@ -26,8 +26,8 @@ def impatient(seconds: float = HEAD_SECONDS) -> type[H11Protocol]:
 
         _until: asyncio.TimerHandle | None = None
 
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-            super().connection_made(transport)
+        def connection_made(self, transport: asyncio.BaseTransport) -> None:
+            super().connection_made(cast(asyncio.Transport, transport))
             self._wait()
 
         def data_received(self, data: bytes) -> None:

@@ -24,11 +24,15 @@ def register(app: typer.Typer) -> None:
 
 async def erase(common: Common, yes: Yes = False, dry_run: DryRun = False) -> int:
     """Remove every row of this user from every table, and the data key; nothing brings them back."""
+    from mnemic.cold.opening import open_cold_store
+    from mnemic.cold.removals import Removals
     from mnemic.privacy.erase import Erase
 
-    actor = common.actor
+    actor, store = common.actor, open_cold_store(common.settings())
     async with opened(common) as (deployment, audit), windows(common, deployment) as window:
-        service = Erase(deployment.database, deployment.keys, audit, windows=window)
+        database = deployment.database
+        removals = Removals(database, store)
+        service = Erase(database, deployment.keys, audit, windows=window, removals=removals)
         report = await service.forget_user(actor, dry_run=dry_run or not yes)
     common.out.result({**plain(report), "total": report.total}, *_lines(report, actor.user))
     if report.dry_run and not dry_run and report.total:

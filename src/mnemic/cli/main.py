@@ -19,6 +19,7 @@ from mnemic.cli import (
     erase,
     evaluate,
     ingest,
+    jobs,
     keys,
     mcp,
     memory,
@@ -37,7 +38,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 
 _COMMANDS = (
     memory, ingest, resources, profiles, projects, sessions, episodes, tasks, consent, erase, audit,
-    demo, evaluate, database, embedding, apikey, keys, serve, mcp,
+    demo, evaluate, database, embedding, apikey, keys, serve, jobs, mcp,
 )  # fmt: skip
 """The modules of commands, in the order in which the help shows them."""
 

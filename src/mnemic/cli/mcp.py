@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from mnemic.service import MemoryService
 
 HOST, PORT = "127.0.0.1", 8765
+LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 
 Http = Annotated[
     bool, typer.Option("--http", help="Over HTTP at /mcp: loopback only, with a key made now.")
@@ -55,7 +56,7 @@ async def _over_http(common: Common, host: str, port: int) -> int:
     with listen(host, port, loopback_only=True) as listening:
         async with common.open() as memory:
             url = f"{url_of(listening)}/mcp"
-            endpoint, key = await _endpoint(common, memory)
+            endpoint, key = await _endpoint(common, memory, host)
             common.out.result(
                 {"url": url, "pid": os.getpid(), "key": key, "user": common.actor.user},
                 f"Serving MCP on {url}. Stop with Ctrl-C.",
@@ -66,7 +67,7 @@ async def _over_http(common: Common, host: str, port: int) -> int:
     return DONE
 
 
-async def _endpoint(common: Common, memory: MemoryService) -> tuple[Any, str]:
+async def _endpoint(common: Common, memory: MemoryService, host: str) -> tuple[Any, str]:
     """Return what answers at /mcp, and the key of this run that lets its user in."""
     from mnemic.access.apikeys import (
         KeyCheck,
@@ -85,7 +86,8 @@ async def _endpoint(common: Common, memory: MemoryService) -> tuple[Any, str]:
     database = memory.deployment.database
     deployment = await deployment_of(database)
     local = LocalKey(prefix, secret_mac(deployment, *found), common.actor.user)
-    return Endpoint(memory, Authenticator(KeyCheck(database, deployment, local=local))), text
+    auth = Authenticator(KeyCheck(database, deployment, local=local))
+    return Endpoint(memory, auth, hosts=(*LOOPBACK, host)), text
 
 
 async def _serve(endpoint: Any, listening: socket.socket) -> None:

@@ -28,9 +28,12 @@ from mnemic.model import (
     MAX_QUERY,
     MEMORY_TYPES,
     SCOPES,
+    VISIBILITIES,
     Hit,
     MemoryItem,
+    MemoryType,
     ResourceHit,
+    Scope,
     Verdict,
 )
 
@@ -40,6 +43,7 @@ if TYPE_CHECKING:
 Id = Annotated[str, typer.Argument(help="The id of the memory.")]
 _INCLUDED = {"memory": ("memory",), "resource": ("resource",), "both": ("memory", "resource")}
 Type = Annotated[str | None, typer.Option("--type", help="preference, fact, skill, habit ...")]
+_WHO_SEES = "Who of the project sees it: public, members or owner_only."
 ScopeName = Annotated[str | None, typer.Option("--scope", help="user, project or session.")]
 
 
@@ -65,9 +69,12 @@ async def add(
         str | None, typer.Option(help="Since when it is true (with zone).")
     ] = None,
     valid_to: Annotated[str | None, typer.Option(help="Until when it is true (with zone).")] = None,
+    visibility: Annotated[str, typer.Option(help=_WHO_SEES)] = "members",
 ) -> int:
     """Remember one text, through the gate."""
-    _known(memory_type, scope)
+    kind = one_of(memory_type, MEMORY_TYPES, "memory_type")
+    where = one_of(scope, SCOPES, "scope")
+    seen_by = one_of(visibility, VISIBILITIES, "visibility")
     share(confidence, "confidence")
     start, end = parse_time(valid_from, "valid-from"), parse_time(valid_to, "valid-to")
     actor = common.actor
@@ -75,11 +82,12 @@ async def add(
         verdict = await memory.add_explicit_memory(
             actor,
             text,
-            memory_type,  # type: ignore[arg-type]
-            scope,  # type: ignore[arg-type]
+            kind,
+            where,
             confidence=confidence,
             valid_from=start,
             valid_to=end,
+            visibility=seen_by,
         )
         return await _answer(common, memory, verdict)
 
@@ -99,14 +107,14 @@ async def search(
     ] = "memory",
 ) -> int:
     """Find memories, and with --include resource chat turns and documents, by meaning and by word."""
-    _known(memory_type, scope)
+    kind, where = _kind(memory_type), _scope(scope)
     _said(query)
     searched = _INCLUDED[one_of(include, tuple(_INCLUDED), "include")]
     whole(k, 1, 100, "k")
     share(min_score, "min_score")
     asked: dict[str, Any] = {
-        "memory_type": memory_type,
-        "scope": scope,
+        "memory_type": kind,
+        "scope": where,
         "include": searched,
         "as_of": parse_time(as_of, "as-of"),
         "known_at": parse_time(known_at, "known-at"),
@@ -130,7 +138,9 @@ def _show_found(common: Common, query: str, hits: Sequence[Hit | ResourceHit]) -
 
 def _was_cut(common: Common, query: str) -> bool:
     """Tell whether a query was too long to be read whole, and say so."""
-    cut = len(query.strip()) > MAX_QUERY
+    from mnemic.retrieval.wanted import is_cut
+
+    cut = is_cut(query)
     if cut:
         common.out.note(f"Only the first {MAX_QUERY:,} characters of the query were read.")
     return cut
@@ -162,15 +172,15 @@ async def list_items(
     ] = "active",
 ) -> int:
     """List what is remembered, newest first."""
-    _known(memory_type, scope)
+    kind, where = _kind(memory_type), _scope(scope)
     whole(limit, 1, 1000, "limit")
     async with common.open() as memory:
         page = await memory.list(
             common.actor,
             limit=limit,
             cursor=cursor,
-            memory_type=memory_type,  # type: ignore[arg-type]
-            scope=scope,  # type: ignore[arg-type]
+            memory_type=kind,
+            scope=where,
             status=status,
         )
     if common.out.as_json:
@@ -206,19 +216,26 @@ async def show(
 async def edit(
     common: Common,
     item_id: Id,
-    text: Annotated[str, typer.Argument(help="The new text.")],
+    text: Annotated[
+        str | None, typer.Argument(help="The new text; without it the text stays.")
+    ] = None,
     memory_type: Type = None,
+    visibility: Annotated[str | None, typer.Option(help=_WHO_SEES)] = None,
     version: Annotated[int | None, typer.Option(help="Only if this is its version.")] = None,
 ) -> int:
     """Write a new version of a memory, through the gate; the old one stays as history."""
-    _known(memory_type)
+    kind = _kind(memory_type)
+    seen_by = None if visibility is None else one_of(visibility, VISIBILITIES, "visibility")
     wanted = parse_id(item_id)
+    if text is None and kind is None and seen_by is None:
+        raise InvalidInput("nothing_to_change", "Say the new text, --type or --visibility.")
     async with common.open() as memory:
         verdict = await memory.update(
             common.actor,
             wanted,
             content=text,
-            memory_type=memory_type,  # type: ignore[arg-type]
+            memory_type=kind,
+            visibility=seen_by,
             expected_version=version,
         )
         return await _answer(common, memory, verdict)
@@ -230,12 +247,13 @@ async def delete(
     everything: Annotated[bool, typer.Option("--all", help="All memories of the user.")] = False,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would go.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask (for --all).")] = False,
+    version: Annotated[int | None, typer.Option(help="Only if this is its version.")] = None,
 ) -> int:
     """Delete a memory with its earlier versions, or everything.
 
     --all without --yes only says what would go.
     """
-    if everything == (item_id is not None):
+    if everything == (item_id is not None) or (everything and version is not None):
         raise InvalidInput("nothing_to_delete", "Name one memory, or --all.")
     wanted = None if item_id is None else parse_id(item_id)
     only_show = dry_run or (everything and not yes)
@@ -243,7 +261,9 @@ async def delete(
         if everything:
             gone = await memory.delete_all(common.actor, dry_run=only_show)
         else:
-            gone = await memory.delete(common.actor, wanted, dry_run=only_show)
+            gone = await memory.delete(
+                common.actor, wanted, dry_run=only_show, expected_version=version
+            )
     rows = "1 row" if gone.count == 1 else f"{gone.count} rows"
     said = f"{rows} would go" if gone.dry_run else f"{rows} deleted"
     hint = " Add --yes to delete." if everything and only_show and not dry_run else ""
@@ -316,11 +336,12 @@ def parse_time(text: str | None, name: str) -> datetime | None:
     return aware(time, f"--{name}")
 
 
-def _known(memory_type: str | None, scope: str | None = None) -> None:
-    if memory_type is not None:
-        one_of(memory_type, MEMORY_TYPES, "memory_type")
-    if scope is not None:
-        one_of(scope, SCOPES, "scope")
+def _kind(memory_type: str | None) -> MemoryType | None:
+    return None if memory_type is None else one_of(memory_type, MEMORY_TYPES, "memory_type")
+
+
+def _scope(scope: str | None) -> Scope | None:
+    return None if scope is None else one_of(scope, SCOPES, "scope")
 
 
 def _said(query: str) -> None:

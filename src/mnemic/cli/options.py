@@ -119,7 +119,7 @@ def command(app: typer.Typer, name: str) -> Callable[[Command], Command]:
 
         keywords = [p.replace(kind=inspect.Parameter.KEYWORD_ONLY) for p in own]
         del run.__wrapped__
-        run.__signature__ = inspect.Signature([*keywords, *shared])  # type: ignore[attr-defined]
+        vars(run)["__signature__"] = inspect.Signature([*keywords, *shared])
         run.__annotations__ = {p.name: p.annotation for p in [*keywords, *shared]}
         app.command(name)(run)
         return function

@@ -2,23 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from mnemic.cli.memory import parse_time
 from mnemic.cli.options import DONE, Command, Common, command
 from mnemic.cli.output import plain
+from mnemic.cli.sleepers import hibernate, wake
 from mnemic.cli.views import day
 from mnemic.errors import InvalidInput
 from mnemic.profile.fields import PROJECT_FIELDS, USER_FIELDS
 
 if TYPE_CHECKING:
-    from mnemic.profile.values import Profile, ProjectProfile
+    from mnemic.profile.values import (
+        Cause,
+        Decision,
+        Origin,
+        Profile,
+        ProfileChange,
+        ProjectProfile,
+        Value,
+    )
 
 OfProject = Annotated[
     bool, typer.Option("--of-project", help="The profile of the project (--project).")
 ]
 _WIDTH = 22
+_CAUSES: Mapping[Cause, str] = {
+    "begin": "begun",
+    "known": "as it was when its history began",
+    "items": "memories",
+    "edit": "edited",
+    "delete": "taken away",
+    "model": "written by a chat model",
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -34,18 +53,48 @@ async def show(
     contact: Annotated[
         bool, typer.Option("--contact", help="Show e-mail and phone in full.")
     ] = False,
+    as_of: Annotated[
+        str | None, typer.Option(help="What it was at a moment that has passed (with zone).")
+    ] = None,
     of_project: OfProject = False,
 ) -> int:
     """Show the profile: its fields, and how many memories are behind each."""
-    project = _project(common, of_project)
+    project, moment = _project(common, of_project), parse_time(as_of, "as-of")
     async with common.open() as memory:
         if project is None:
             profile: Profile | ProjectProfile = await memory.profiles.get(
-                common.actor, contact=contact
+                common.actor, contact=contact, as_of=moment
             )
         else:
-            profile = await memory.profiles.get_project(common.actor, project)
+            profile = await memory.profiles.get_project(common.actor, project, as_of=moment)
     _told(common, profile)
+    return DONE
+
+
+async def history(
+    common: Common,
+    limit: Annotated[int, typer.Option(help="Changes to show, 1 to 1,000.")] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Where the last page ended.")] = None,
+    contact: Annotated[
+        bool, typer.Option("--contact", help="Show e-mail and phone in full.")
+    ] = False,
+    of_project: OfProject = False,
+) -> int:
+    """Show how the profile changed, the newest change first."""
+    project = _project(common, of_project)
+    async with common.open() as memory:
+        if project is None:
+            found = await memory.profiles.history(
+                common.actor, limit=limit, cursor=cursor, contact=contact
+            )
+        else:
+            found = await memory.profiles.project_history(
+                common.actor, project, limit=limit, cursor=cursor
+            )
+    lines = [line for change in found.changes for line in _change_lines(change)]
+    if found.cursor:
+        lines.append(f"More: --cursor {found.cursor}")
+    common.out.result(plain(found), *(lines or ["Nothing is recorded."]))
     return DONE
 
 
@@ -80,7 +129,29 @@ async def edit(
     return DONE
 
 
-_COMMANDS: dict[str, Command] = {"show": show, "edit": edit}
+async def find(
+    common: Common,
+    email: Annotated[str | None, typer.Option(help="An e-mail address.")] = None,
+    phone: Annotated[str | None, typer.Option(help="A phone number with its country code.")] = None,
+) -> int:
+    """Find who gave an address or number, however written; needs the owner's login and is on the record."""
+    from mnemic.profile.find import Contacts
+
+    async with Contacts.open(common.settings()) as contacts:
+        found = await contacts.find(common.actor, email=email, phone=phone)
+    lines = [f"{one.user}  changed {day(one.updated_at)}" for one in found]
+    common.out.result({"users": plain(found)}, *(lines or ["Nobody."]))
+    return DONE
+
+
+_COMMANDS: dict[str, Command] = {
+    "show": show,
+    "history": history,
+    "edit": edit,
+    "find": find,
+    "hibernate": hibernate,
+    "wake": wake,
+}
 
 
 def _project(common: Common, of_project: bool) -> str | None:
@@ -109,17 +180,37 @@ def _counted(memories: int) -> str:
     return f"{memories} memor{'y' if memories == 1 else 'ies'}"
 
 
+def _field(name: str, value: Value, origin: Origin) -> str:
+    texts = "; ".join(value) if isinstance(value, tuple) else value or ""
+    by = "you" if origin.edited_at else _counted(len(origin.items))
+    return f"{name:<{_WIDTH}} {texts}  [{by}]"
+
+
+def _decision(decision: Decision) -> str:
+    why = f" ({decision.reason})" if decision.reason else ""
+    return f"{'decided ' + day(decision.time):<{_WIDTH}} {decision.decision}{why}"
+
+
+def _change_lines(change: ProfileChange) -> Iterator[str]:
+    when = change.recorded_at.astimezone().isoformat(timespec="microseconds")
+    by = f" by {change.by}" if change.by else ""
+    yield f"version {change.version:<{_WIDTH - 8}} {when}  {_CAUSES[change.cause]}{by}"
+    for name, value in change.values.items():
+        origin = change.origins.get(name)
+        yield "  " + (_field(name, value, origin) if origin else f"{name:<{_WIDTH}} -")
+    for decision in change.decided:
+        yield "  " + _decision(decision)
+    if change.withdrawn:
+        count = len(change.withdrawn)
+        yield f"  {count} decision{'' if count == 1 else 's'} withdrawn"
+
+
 def _told(common: Common, profile: Profile | ProjectProfile) -> None:
-    lines = []
-    for name, value in profile.values.items():
-        origin = profile.origins.get(name)
-        if origin is None:
-            continue
-        texts = "; ".join(value) if isinstance(value, tuple) else value or ""
-        by = "you" if origin.edited_at else _counted(len(origin.items))
-        lines.append(f"{name:<{_WIDTH}} {texts}  [{by}]")
-    for decision in getattr(profile, "key_decisions", ()):
-        why = f" ({decision.reason})" if decision.reason else ""
-        lines.append(f"{'decided ' + day(decision.time):<{_WIDTH}} {decision.decision}{why}")
+    lines = [
+        _field(name, value, profile.origins[name])
+        for name, value in profile.values.items()
+        if name in profile.origins
+    ]
+    lines += map(_decision, getattr(profile, "key_decisions", ()))
     lines.append(f"{'version':<{_WIDTH}} {profile.version}")
     common.out.result(plain(profile), *lines)

@@ -99,10 +99,10 @@ async def grant(
     role: Annotated[str, typer.Argument(help="owner, admin, editor or viewer.")],
 ) -> int:
     """Let somebody in, or give a member another role."""
-    one_of(role, PROJECT_ROLES, "role")
+    allowed = one_of(role, PROJECT_ROLES, "role")
     wanted, user = clean_id(project_id, "project"), clean_id(member, "user")
     async with common.open() as memory:
-        made = await memory.projects.grant(common.actor, wanted, user, role)  # type: ignore[arg-type]
+        made = await memory.projects.grant(common.actor, wanted, user, allowed)
     return _told(common, made, f"{made.user} is {made.role} of {wanted} now.")
 
 

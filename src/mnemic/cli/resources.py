@@ -16,14 +16,17 @@ from mnemic.cli.views import day
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from mnemic.resources.documents import Collection, Kind
+    from mnemic.resources.formats import Format
     from mnemic.resources.shelf import Resource
 
 _KB = 1024
 _LABEL = 15
 Id = Annotated[str, typer.Argument(help="The id of the resource.")]
-Collection = Annotated[str | None, typer.Option(help="memory or knowledge_base.")]
-_COLLECTIONS = ("memory", "knowledge_base")
-_KINDS = ("chat", "document", "project_resource")
+Shelved = Annotated[str | None, typer.Option(help="memory or knowledge_base.")]
+_COLLECTIONS: tuple[Collection, ...] = ("memory", "knowledge_base")
+_DOCUMENTS: tuple[Kind, ...] = ("document", "project_resource")
+_KINDS = ("chat", *_DOCUMENTS)
 
 
 def register(app: typer.Typer) -> None:
@@ -49,10 +52,10 @@ async def add(
     ] = None,
 ) -> int:
     """Make a document searchable. The same bytes again change nothing; a new version replaces the old."""
-    one_of(kind, _KINDS[1:], "kind")
-    one_of(collection, _COLLECTIONS, "collection")
+    sort = one_of(kind, _DOCUMENTS, "kind")
+    where = one_of(collection, _COLLECTIONS, "collection")
     time = parse_time(occurred_at, "occurred-at")
-    _require_document(file, format, uri)
+    how = _read_as(file, format, uri)
     async with common.open() as memory:
         with common.out.progress() as progress:
             bar = progress.add_task("KB", total=None)
@@ -61,9 +64,9 @@ async def add(
                 file,
                 title=title,
                 uri=uri,
-                kind=kind,  # type: ignore[arg-type]
-                collection=collection,  # type: ignore[arg-type]
-                format=format,  # type: ignore[arg-type]
+                kind=sort,
+                collection=where,
+                format=how,
                 occurred_at=time,
                 progress=lambda done, total: progress.update(
                     bar, completed=done // _KB, total=total // _KB
@@ -79,7 +82,7 @@ async def list_resources(
     limit: Annotated[int, typer.Option(help="Resources a page, 1 to 1,000.")] = 50,
     cursor: Annotated[str | None, typer.Option(help="Where the last page ended.")] = None,
     kind: Annotated[str | None, typer.Option(help="chat, document or project_resource.")] = None,
-    collection: Collection = None,
+    collection: Shelved = None,
 ) -> int:
     """List documents and conversations, newest first."""
     whole(limit, 1, 1000, "limit")
@@ -151,8 +154,8 @@ _COMMANDS: dict[str, Command] = {
 }
 
 
-def _require_document(file: Path, format: str | None, uri: str | None) -> None:
-    """Refuse a file that is no document before the database is opened."""
+def _read_as(file: Path, format: str | None, uri: str | None) -> Format:
+    """Return how a file is read; refuse one that is no document before the database is opened."""
     from mnemic.resources.formats import format_of
     from mnemic.resources.sources import encoding_of, of_path
 
@@ -160,6 +163,7 @@ def _require_document(file: Path, format: str | None, uri: str | None) -> None:
     source = of_path(file)
     if how != "pdf":
         encoding_of(source.open)
+    return how
 
 
 def _known(kind: str | None, collection: str | None) -> None:

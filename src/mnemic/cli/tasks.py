@@ -11,6 +11,7 @@ from mnemic.checks import one_of, whole
 from mnemic.cli.options import DONE, REFUSED, Command, Common, command
 from mnemic.cli.output import plain
 from mnemic.errors import InvalidInput, KeyUnavailable
+from mnemic.tasks.state import STATUSES
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from mnemic.tasks.claims import Claim
     from mnemic.tasks.state import Task, TaskEvent
 
-_STATUSES = ("running", "failed", "completed")
 _WIDTH = 9
 _LABEL = 10
 TaskId = Annotated[str, typer.Argument(metavar="ID", help="The id of the task.")]
@@ -138,7 +138,7 @@ async def list_tasks(
 ) -> int:
     """List your tasks, the last changed first."""
     whole(limit, 1, 1_000, "limit")
-    chosen: Any = None if status is None else one_of(status, _STATUSES, "status")
+    chosen = None if status is None else one_of(status, STATUSES, "status")
     async with common.open() as memory:
         page = await memory.tasks.list(
             common.actor, limit=limit, cursor=cursor, task_type=task_type, status=chosen

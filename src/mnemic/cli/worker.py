@@ -7,6 +7,7 @@ closes, the supervisor is gone and we go too. We answer with one line on standar
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import logging
 import os
@@ -113,6 +114,7 @@ async def _serve(plan: Plan, report: Callable[[dict[str, object]], None]) -> Non
         with socket.socket(fileno=plan.fd) as listening:
             listening.setblocking(False)
             app, agents, close = await application(memory, settings, plan.workers, plan.local)
+            gc.freeze()  # what a worker begins with stays: nobody has to look through it again and again
             server = _server(app, settings, lambda: report({"ready": True}))
             stopping = asyncio.ensure_future(_stop(server, stop))
             try:
@@ -140,7 +142,7 @@ async def application(
     check = KeyCheck(database, await deployment_of(database), local=local)
     rates = Rates.of(settings, workers)
     counts = os.environ.get(COUNTS)
-    auth = Authenticator(check, tokens_of(settings))
+    auth = Authenticator(check, tokens_of(settings), memory.audit)
     app = create_app(
         memory,
         auth,

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from uuid import UUID
 
 from mnemic.client.reading import any_hit_of, hit_of, into, pass_of, verdict_of
-from mnemic.client.values import Appended, Deletion, ItemPage, Pass, Question
+from mnemic.client.values import Deletion, ItemPage, Pass, Question
 from mnemic.model import (
     Hit,
     MemoryItem,
@@ -21,7 +21,6 @@ from mnemic.model import (
     ResourceHit,
     Scope,
     Source,
-    Turn,
     Verdict,
     Visibility,
 )
@@ -58,8 +57,9 @@ class Call(Generic[T]):
 
 
 def segment(name: object) -> str:
-    """Return an id as one segment of a path."""
-    return quote(str(name), safe="")
+    """Return an id as one segment of a path; one of dots alone would be taken for a way up."""
+    text = quote(str(name), safe="")
+    return text.replace(".", "%2E") if text in (".", "..") else text
 
 
 def told(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -81,6 +81,13 @@ def asked(values: Mapping[str, Any]) -> dict[str, str]:
         name: str(value).lower() if isinstance(value, bool) else str(value)
         for name, value in shown.items()
     }
+
+
+def matching(version: int | None, *, always: bool = False) -> dict[str, str]:
+    """Return the header that names the version that is meant; ``always`` where one must be sent."""
+    if version is None:
+        return {"If-Match": "*"} if always else {}
+    return {"If-Match": f'"{version}"'}
 
 
 # ---- memories
@@ -160,6 +167,7 @@ def update(
     confidence: float | None = None,
     valid_to: datetime | _Unchanged | None = UNCHANGED,
     metadata: Mapping[str, object] | None = None,
+    visibility: Visibility | None = None,
 ) -> Call[Verdict]:
     """Write a new version of an item; what is not named stays, ``valid_to=None`` takes the end away.
 
@@ -171,29 +179,35 @@ def update(
             "memory_type": memory_type,
             "confidence": confidence,
             "metadata": metadata,
+            "visibility": visibility,
         }
     )
     if not isinstance(valid_to, _Unchanged):
         body["valid_to"] = plain(valid_to)
-    match = "*" if expected_version is None else f'"{expected_version}"'
     return Call(
         "PATCH",
         f"/api/memory/{segment(item_id)}",
         verdict_of,
         writes=True,
         json=body,
-        headers={"If-Match": match},
+        headers=matching(expected_version, always=True),
     )
 
 
-def delete(item_id: object, *, dry_run: bool = False) -> Call[Deletion]:
-    """Remove an item with the earlier versions behind it."""
+def delete(
+    item_id: object, *, dry_run: bool = False, expected_version: int | None = None
+) -> Call[Deletion]:
+    """Remove an item with the earlier versions behind it.
+
+    Raises Conflict (``version_conflict``) unless ``expected_version`` is there; None is whichever.
+    """
     return Call(
         "DELETE",
         f"/api/memory/{segment(item_id)}",
         lambda value: into(Deletion, value),
         writes=True,
         query=asked({"dry_run": dry_run}),
+        headers=matching(expected_version),
     )
 
 
@@ -308,47 +322,3 @@ def deny(item_id: object) -> Call[Verdict]:
 def _answered(item_id: object, answer: str) -> Call[Verdict]:
     path = f"/api/verifications/{segment(item_id)}"
     return Call("POST", path, verdict_of, writes=True, json={"answer": answer})
-
-
-# ---- what was said
-
-
-def append(session: str, turns: Sequence[Turn]) -> Call[Appended]:
-    """Append turns to a session's log, in order, all or none."""
-    messages = [
-        told(
-            {
-                "role": turn.role,
-                "content": turn.content,
-                "created_at": turn.created_at,
-                "speaker": turn.speaker,
-                "tool_calls": [
-                    {"id": call.id, "name": call.name, "arguments": dict(call.arguments)}
-                    for call in turn.tool_calls
-                ]
-                or None,
-                "tool_call_id": turn.tool_call_id,
-                "intent": turn.intent,
-                "pinned": turn.pinned or None,
-                "client_id": turn.client_id,
-            }
-        )
-        for turn in turns
-    ]
-    return Call(
-        "POST",
-        f"/api/sessions/{segment(session)}/messages",
-        lambda value: into(Appended, value),
-        writes=True,
-        json={"messages": messages},
-    )
-
-
-def messages(session: str, *, after: int = 0, limit: int = 100) -> Call[tuple[Turn, ...]]:
-    """Return the turns of a session behind ``after``, oldest first."""
-    return Call(
-        "GET",
-        f"/api/sessions/{segment(session)}/messages",
-        lambda value: tuple(into(Turn, one) for one in value["messages"]),
-        query=asked({"after": after, "limit": limit}),
-    )

@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from mnemic._version import __version__
-from mnemic.client import calls, shared_calls
+from mnemic.client import calls, profile_calls, session_calls, shared_calls, task_calls
 from mnemic.client.answering import Outcome, Patience, error_of, pause_before_retry, seconds
 from mnemic.client.calls import Call
 from mnemic.client.reading import unreadable
@@ -131,7 +131,7 @@ class AsyncMnemicClient(_Client):
             await asyncio.sleep(pause)
         return _value(call, outcome)
 
-    # the operations: what each takes and returns is said in calls and shared_calls
+    # the operations: what each takes and returns is said where its call is built
     add = _awaited(calls.add)
     add_many = _awaited(calls.add_many)
     get = _awaited(calls.get)
@@ -147,8 +147,16 @@ class AsyncMnemicClient(_Client):
     questions = _awaited(calls.questions)
     confirm = _awaited(calls.confirm)
     deny = _awaited(calls.deny)
-    append = _awaited(calls.append)
-    messages = _awaited(calls.messages)
+    append = _awaited(session_calls.append)
+    messages = _awaited(session_calls.messages)
+    session = _awaited(session_calls.session)
+    window = _awaited(session_calls.window)
+    pin = _awaited(session_calls.pin)
+    state = _awaited(session_calls.state)
+    value = _awaited(session_calls.value)
+    set_value = _awaited(session_calls.set_value)
+    delete_value = _awaited(session_calls.delete_value)
+    close_session = _awaited(session_calls.close_session)
     create_project = _awaited(shared_calls.create_project)
     projects = _awaited(shared_calls.projects)
     project = _awaited(shared_calls.project)
@@ -167,6 +175,34 @@ class AsyncMnemicClient(_Client):
     grant_consent = _awaited(shared_calls.grant_consent)
     refuse_consent = _awaited(shared_calls.refuse_consent)
     forget_user = _awaited(shared_calls.forget_user)
+    create_task = _awaited(task_calls.create_task)
+    tasks = _awaited(task_calls.tasks)
+    task = _awaited(task_calls.task)
+    task_history = _awaited(task_calls.task_history)
+    replay_task = _awaited(task_calls.replay_task)
+    advance_task = _awaited(task_calls.advance_task)
+    complete_task = _awaited(task_calls.complete_task)
+    fail_task = _awaited(task_calls.fail_task)
+    repair_task = _awaited(task_calls.repair_task)
+    claim_task = _awaited(task_calls.claim_task)
+    renew_task = _awaited(task_calls.renew_task)
+    release_task = _awaited(task_calls.release_task)
+    approvals = _awaited(task_calls.approvals)
+    approve = _awaited(task_calls.approve)
+    approve_edited = _awaited(task_calls.approve_edited)
+    reject = _awaited(task_calls.reject)
+    answer = _awaited(task_calls.answer)
+    profile = _awaited(profile_calls.profile)
+    profile_history = _awaited(profile_calls.profile_history)
+    change_profile = _awaited(profile_calls.change_profile)
+    put_profile = _awaited(profile_calls.put_profile)
+    project_profile = _awaited(profile_calls.project_profile)
+    project_profile_history = _awaited(profile_calls.project_profile_history)
+    change_project_profile = _awaited(profile_calls.change_project_profile)
+    put_project_profile = _awaited(profile_calls.put_project_profile)
+    health = _awaited(profile_calls.health)
+    ready = _awaited(profile_calls.ready)
+    metrics = _awaited(profile_calls.metrics)
 
 
 class MnemicClient(_Client):
@@ -201,7 +237,7 @@ class MnemicClient(_Client):
             time.sleep(pause)
         return _value(call, outcome)
 
-    # the operations: what each takes and returns is said in calls and shared_calls
+    # the operations: what each takes and returns is said where its call is built
     add = _blocking(calls.add)
     add_many = _blocking(calls.add_many)
     get = _blocking(calls.get)
@@ -217,8 +253,16 @@ class MnemicClient(_Client):
     questions = _blocking(calls.questions)
     confirm = _blocking(calls.confirm)
     deny = _blocking(calls.deny)
-    append = _blocking(calls.append)
-    messages = _blocking(calls.messages)
+    append = _blocking(session_calls.append)
+    messages = _blocking(session_calls.messages)
+    session = _blocking(session_calls.session)
+    window = _blocking(session_calls.window)
+    pin = _blocking(session_calls.pin)
+    state = _blocking(session_calls.state)
+    value = _blocking(session_calls.value)
+    set_value = _blocking(session_calls.set_value)
+    delete_value = _blocking(session_calls.delete_value)
+    close_session = _blocking(session_calls.close_session)
     create_project = _blocking(shared_calls.create_project)
     projects = _blocking(shared_calls.projects)
     project = _blocking(shared_calls.project)
@@ -237,6 +281,34 @@ class MnemicClient(_Client):
     grant_consent = _blocking(shared_calls.grant_consent)
     refuse_consent = _blocking(shared_calls.refuse_consent)
     forget_user = _blocking(shared_calls.forget_user)
+    create_task = _blocking(task_calls.create_task)
+    tasks = _blocking(task_calls.tasks)
+    task = _blocking(task_calls.task)
+    task_history = _blocking(task_calls.task_history)
+    replay_task = _blocking(task_calls.replay_task)
+    advance_task = _blocking(task_calls.advance_task)
+    complete_task = _blocking(task_calls.complete_task)
+    fail_task = _blocking(task_calls.fail_task)
+    repair_task = _blocking(task_calls.repair_task)
+    claim_task = _blocking(task_calls.claim_task)
+    renew_task = _blocking(task_calls.renew_task)
+    release_task = _blocking(task_calls.release_task)
+    approvals = _blocking(task_calls.approvals)
+    approve = _blocking(task_calls.approve)
+    approve_edited = _blocking(task_calls.approve_edited)
+    reject = _blocking(task_calls.reject)
+    answer = _blocking(task_calls.answer)
+    profile = _blocking(profile_calls.profile)
+    profile_history = _blocking(profile_calls.profile_history)
+    change_profile = _blocking(profile_calls.change_profile)
+    put_profile = _blocking(profile_calls.put_profile)
+    project_profile = _blocking(profile_calls.project_profile)
+    project_profile_history = _blocking(profile_calls.project_profile_history)
+    change_project_profile = _blocking(profile_calls.change_project_profile)
+    put_project_profile = _blocking(profile_calls.put_project_profile)
+    health = _blocking(profile_calls.health)
+    ready = _blocking(profile_calls.ready)
+    metrics = _blocking(profile_calls.metrics)
 
 
 H = TypeVar("H")
@@ -252,7 +324,7 @@ def _outcome(answer: httpx2.Response) -> Outcome:
     try:
         value = answer.json()
     except ValueError:
-        value = None
+        value = answer.text
     return Outcome(answer.status_code, value, seconds(answer.headers.get("retry-after")))
 
 

@@ -17,6 +17,13 @@ from uuid import UUID
 from mnemic.client.values import Finding, Pass
 from mnemic.errors import StorageUnavailable
 from mnemic.model import Candidate, Hit, MemoryItem, Parts, ResourceHit, Verdict
+from mnemic.profile.values import (
+    Origin,
+    Profile,
+    ProfileChange,
+    ProfileHistory,
+    ProjectProfile,
+)
 
 T = TypeVar("T")
 Read = Callable[[Any], Any]
@@ -29,6 +36,46 @@ def into(kind: type[T], value: Mapping[str, Any]) -> T:
     except (AttributeError, KeyError, TypeError, ValueError):
         raise unreadable() from None
     return made
+
+
+def one(kind: type[T]) -> Callable[[Any], T]:
+    """Return what reads an answer that is one value of a kind."""
+    return lambda value: into(kind, value)
+
+
+def many(kind: type[T], name: str) -> Callable[[Any], tuple[T, ...]]:
+    """Return what reads the values of a kind that stand in an answer under a name."""
+    return lambda value: tuple(into(kind, each) for each in value[name])
+
+
+def optional(read: Callable[[Any], T]) -> Callable[[Any], T | None]:
+    """Return what reads a value that may be null."""
+    return lambda value: None if value is None else read(value)
+
+
+def profile_of(value: Mapping[str, Any]) -> Profile:
+    """Return a user's profile, as the library has it: lists are tuples."""
+    return into(Profile, _told_of(value))
+
+
+def project_profile_of(value: Mapping[str, Any]) -> ProjectProfile:
+    """Return a project's profile."""
+    return into(ProjectProfile, _told_of(value))
+
+
+def profile_history_of(value: Mapping[str, Any]) -> ProfileHistory:
+    """Return how a profile changed."""
+    changes = tuple(into(ProfileChange, _told_of(change)) for change in value["changes"])
+    return ProfileHistory(changes, value["cursor"])
+
+
+def _told_of(value: Mapping[str, Any]) -> dict[str, Any]:
+    values = {
+        name: tuple(held) if isinstance(held, list) else held
+        for name, held in value["values"].items()
+    }
+    origins = {name: into(Origin, held) for name, held in value["origins"].items()}
+    return {**value, "values": values, "origins": origins}
 
 
 def verdict_of(value: Mapping[str, Any]) -> Verdict:
@@ -97,11 +144,12 @@ def _reader(hint: Any) -> Read:
     origin, inner = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         (only,) = [one for one in inner if one is not NoneType]
-        read = _reader(only)
-        return lambda value: None if value is None else read(value)
+        return optional(_reader(only))
     if origin is tuple:
         each = _reader(inner[0])
         return lambda value: tuple(each(one) for one in value)
+    if hint is Any:
+        return lambda value: value
     if hint is UUID:
         return UUID
     if hint is datetime:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal, TypeVar
+from typing import Literal
 
-from mnemic.client.calls import Call, asked, segment
-from mnemic.client.reading import into
+from mnemic.client.calls import Call, asked, matching, segment
+from mnemic.client.reading import many, one
 from mnemic.client.values import (
     Chunk,
     Consent,
@@ -22,7 +22,6 @@ from mnemic.client.values import (
 )
 from mnemic.model import ProjectRole, Visibility
 
-T = TypeVar("T")
 Format = Literal["text", "markdown", "html", "pdf"]
 Shelf = Literal["user", "project"]
 _MEDIA: Mapping[str, str] = {
@@ -33,31 +32,23 @@ _MEDIA: Mapping[str, str] = {
 }
 
 
-def _one(kind: type[T]) -> Callable[[Any], T]:
-    return lambda value: into(kind, value)
-
-
-def _all(kind: type[T], name: str) -> Callable[[Any], tuple[T, ...]]:
-    return lambda value: tuple(into(kind, one) for one in value[name])
-
-
 # ---- projects
 
 
 def create_project(project_id: str, name: str) -> Call[Project]:
     """Make a project; whoever asks is its owner. Raises Conflict (``project_exists``)."""
     body = {"id": project_id, "name": name}
-    return Call("POST", "/api/projects", _one(Project), writes=True, json=body)
+    return Call("POST", "/api/projects", one(Project), writes=True, json=body)
 
 
 def projects() -> Call[tuple[Project, ...]]:
     """Return the projects that the user is a member of."""
-    return Call("GET", "/api/projects", _all(Project, "projects"))
+    return Call("GET", "/api/projects", many(Project, "projects"))
 
 
 def project(project_id: str) -> Call[Project]:
     """Return one project. Raises NotFound (``project_not_found``) to whoever is no member."""
-    return Call("GET", f"/api/projects/{segment(project_id)}", _one(Project))
+    return Call("GET", f"/api/projects/{segment(project_id)}", one(Project))
 
 
 def rename_project(
@@ -67,49 +58,54 @@ def rename_project(
     return Call(
         "PATCH",
         f"/api/projects/{segment(project_id)}",
-        _one(Project),
+        one(Project),
         writes=True,
         json={"name": name},
-        headers={"If-Match": "*" if expected_version is None else f'"{expected_version}"'},
+        headers=matching(expected_version, always=True),
     )
 
 
 def delete_project(
-    project_id: str, *, confirm: bool = False, dry_run: bool = False
+    project_id: str,
+    *,
+    confirm: bool = False,
+    dry_run: bool = False,
+    expected_version: int | None = None,
 ) -> Call[ProjectDeletion]:
     """Remove a project with everything in it, an owner's alone.
 
-    Raises PermissionDenied (``confirmation_required``, ``role_too_low``).
+    Raises PermissionDenied (``confirmation_required``, ``role_too_low``), Conflict (``version_conflict``).
     """
     return Call(
         "DELETE",
         f"/api/projects/{segment(project_id)}",
-        _one(ProjectDeletion),
+        one(ProjectDeletion),
         writes=True,
         query=asked({"confirm": confirm, "dry_run": dry_run}),
+        headers=matching(expected_version),
     )
 
 
 def members(project_id: str) -> Call[tuple[Member, ...]]:
     """Return who belongs to a project, the longest-standing first."""
-    return Call("GET", f"/api/projects/{segment(project_id)}/members", _all(Member, "members"))
+    return Call("GET", f"/api/projects/{segment(project_id)}/members", many(Member, "members"))
 
 
 def grant_role(project_id: str, user: str, role: ProjectRole) -> Call[Member]:
     """Make somebody a member, or give a member another role. Raises Conflict (``last_owner``)."""
     body = {"role": role}
-    return Call("PUT", _member(project_id, user), _one(Member), writes=True, json=body)
+    return Call("PUT", _member(project_id, user), one(Member), writes=True, json=body)
 
 
 def revoke_role(project_id: str, user: str) -> Call[Member]:
     """Let a member go, at once; with one's own id: leave. Raises Conflict (``last_owner``)."""
-    return Call("DELETE", _member(project_id, user), _one(Member), writes=True)
+    return Call("DELETE", _member(project_id, user), one(Member), writes=True)
 
 
 def transfer_project(project_id: str, to_user: str) -> Call[Member]:
     """Make another member the owner in one's own place."""
     path = f"/api/projects/{segment(project_id)}/transfer"
-    return Call("POST", path, _one(Member), writes=True, json={"to_user": to_user})
+    return Call("POST", path, one(Member), writes=True, json={"to_user": to_user})
 
 
 def _member(project_id: str, user: str) -> str:
@@ -148,7 +144,7 @@ def add_resource(
     return Call(
         "POST",
         "/api/resources",
-        _one(Uploaded),
+        one(Uploaded),
         query=asked(query),
         content=document.encode() if isinstance(document, str) else document,
         headers={"Content-Type": _MEDIA.get(format, format)},
@@ -164,12 +160,12 @@ def resources(
 ) -> Call[ResourcePage]:
     """Return a page of resources, newest first, with the total."""
     query = {"limit": limit, "cursor": cursor, "kind": kind, "collection": collection}
-    return Call("GET", "/api/resources", _one(ResourcePage), query=asked(query))
+    return Call("GET", "/api/resources", one(ResourcePage), query=asked(query))
 
 
 def resource(resource_id: object) -> Call[Resource]:
     """Return what is known of a resource. Raises NotFound (``resource_not_found``)."""
-    return Call("GET", f"/api/resources/{segment(resource_id)}", _one(Resource))
+    return Call("GET", f"/api/resources/{segment(resource_id)}", one(Resource))
 
 
 def read_resource(
@@ -179,7 +175,7 @@ def read_resource(
     return Call(
         "GET",
         f"/api/resources/{segment(resource_id)}/chunks",
-        _all(Chunk, "chunks"),
+        many(Chunk, "chunks"),
         query=asked({"after": after, "limit": limit}),
     )
 
@@ -189,7 +185,7 @@ def delete_resource(resource_id: object, *, dry_run: bool = False) -> Call[Remov
     return Call(
         "DELETE",
         f"/api/resources/{segment(resource_id)}",
-        _one(Removal),
+        one(Removal),
         writes=True,
         query=asked({"dry_run": dry_run}),
     )
@@ -200,22 +196,22 @@ def delete_resource(resource_id: object, *, dry_run: bool = False) -> Call[Remov
 
 def consent() -> Call[Consent]:
     """Return what the user agreed to."""
-    return Call("GET", "/api/consent", _one(Consent))
+    return Call("GET", "/api/consent", one(Consent))
 
 
 def grant_consent(purpose: str = "remember") -> Call[Consent]:
     """Record that the user agrees; the same again records nothing."""
     body = {"purpose": purpose, "state": "granted"}
-    return Call("PUT", "/api/consent", _one(Consent), json=body)
+    return Call("PUT", "/api/consent", one(Consent), json=body)
 
 
 def refuse_consent(purpose: str = "remember") -> Call[Consent]:
     """Record that the user does not agree; nothing is read or stored from then on."""
     body = {"purpose": purpose, "state": "refused"}
-    return Call("PUT", "/api/consent", _one(Consent), json=body)
+    return Call("PUT", "/api/consent", one(Consent), json=body)
 
 
 def forget_user(*, confirm: bool = False, dry_run: bool = False) -> Call[Erasure]:
     """Erase the user with everything about them. Raises PermissionDenied (``confirmation_required``)."""
     query = asked({"confirm": confirm, "dry_run": dry_run})
-    return Call("DELETE", "/api/user", _one(Erasure), query=query)
+    return Call("DELETE", "/api/user", one(Erasure), query=query)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
-from mnemic.model import Candidate, MemoryItem, ProjectRole, Verdict, Visibility
+from mnemic.episodic.episode import Approval, Status
+from mnemic.model import Candidate, MemoryItem, ProjectRole, Turn, Verdict, Visibility
+from mnemic.tasks.state import Task
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,3 +181,104 @@ class Appended:
 
     session: str
     seqs: tuple[int, ...]
+
+
+# ---- sessions
+
+
+@dataclass(frozen=True, slots=True)
+class SessionInfo:
+    """A session: when it began, was used and closed, how many turns it has, and to where it was extracted."""
+
+    session_id: str
+    project_id: str | None
+    started_at: datetime
+    last_active_at: datetime
+    closed_at: datetime | None
+    turns: int
+    extracted: int
+    summary_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What is left of the turns ``seqs``; ``problem`` says why a model's text was not used."""
+
+    text: str
+    seqs: tuple[int, ...]
+    by: Literal["model", "extract"]
+    version: int = 0
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A conversation as it goes into a prompt: a summary, then turns, oldest first.
+
+    ``left_out`` are the turns that are neither shown nor summed up; ``fits`` is False when what never goes is
+    over the budget by itself.
+    """
+
+    turns: tuple[Turn, ...]
+    summary: Summary | None
+    left_out: tuple[int, ...]
+    tokens: int
+    fits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A value that a session keeps under a name, until ``expires_at``."""
+
+    name: str
+    value: Any
+    version: int
+    updated_at: datetime
+    expires_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Closure:
+    """How a session ended; ``problem`` says why turns were not read: closing again reads them."""
+
+    session_id: str
+    closed_at: datetime
+    archived: int
+    extracted: int
+    memories: int
+    problem: str | None = None
+
+
+# ---- tasks, and what agents wait for
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPage:
+    """Some tasks, the last changed first; ``total`` counts all, ``cursor`` asks for the next page."""
+
+    tasks: tuple[Task, ...]
+    total: int
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """A task in a worker's hands until ``until``; ``token`` proves it."""
+
+    task: Task
+    token: UUID
+    until: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """How a thread stands after a decision: ``ready`` to go on with, or ``waiting`` for another one."""
+
+    approval_id: str
+    thread_id: str
+    session_id: str
+    checkpoint_id: str
+    status: Status
+    next: tuple[str, ...]
+    approvals: tuple[Approval, ...]
+    updated_at: datetime

@@ -31,7 +31,7 @@ def answer_to(question: object, decision: Decision, given: Any, message: str | N
 
     To a human-in-the-loop request of LangChain's: a decision for each of its tool calls. To any other
     question: True, what was ``given``, or False. Raises InvalidInput: ``several_actions``, ``edit_missing``,
-    ``decision_not_allowed``.
+    ``decision_not_allowed``, ``value_unwanted``.
     """
     actions = actions_in(question)
     if not actions:
@@ -41,6 +41,10 @@ def answer_to(question: object, decision: Decision, given: Any, message: str | N
             return False if message is None else {"type": "reject", "message": message}
         return True if given is None else given
     _require_allowed(question, decision)
+    if decision == "approve" and given is not None:
+        raise InvalidInput(
+            "value_unwanted", "This asks about a tool call: approve it as it is, or edit it."
+        )
     if decision == "edit":
         return {"decisions": [_edited(actions, given)]}
     one: dict[str, Any] = {"type": decision}

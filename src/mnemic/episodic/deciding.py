@@ -43,7 +43,8 @@ class Deciding(Standing):
 
         The decision is kept with the checkpoint: ``graph.ainvoke(None, episode.config)`` goes on with it, in
         any process. Raises NotFound (``unknown_approval``), Conflict (``approval_decided``,
-        ``session_closed``), InvalidInput (``decision_not_allowed``, ``value_not_serializable``).
+        ``session_closed``), InvalidInput (``decision_not_allowed``, ``value_not_serializable``,
+        ``value_unwanted``).
         """
         return await self._decide(actor, approval_id, "approve", value, None)
 

@@ -79,13 +79,23 @@ def forking() -> Iterator[None]:
         _FORKING.reset(token)
 
 
-async def admit(tx: Transaction, place: Place, *, alone: bool = True) -> str:
-    """Let a run write the thread, ``alone`` until the transaction ends; return the thread's session.
+async def enter(tx: Transaction, place: Place, *, alone: bool = True) -> str:
+    """Let a run write the thread, made where there is none, ``alone`` until the transaction ends; return the
+    thread's session.
 
     Raises Conflict: ``thread_leased`` while another run has it, ``session_closed`` when its session has
-    ended; NotFound (``unknown_thread``).
+    ended.
     """
-    row = await tx.one(_SQL["hold_thread" if alone else "thread"], place.ids)
+    row = None if alone else await tx.one(_SQL["thread"], place.ids)
+    return _admitted(row or await tx.one(_SQL["begin_thread"], place.ids), place)
+
+
+async def admit(tx: Transaction, place: Place) -> str:
+    """Let a run go on with a thread, as ``enter`` does. Raises NotFound (``unknown_thread``) too."""
+    return _admitted(await tx.one(_SQL["hold_thread"], place.ids), place)
+
+
+def _admitted(row: Mapping[str, Any] | None, place: Place) -> str:
     session = _session(row)
     if row is not None and row["leased"] and row["lease_token"] != place.token:
         raise Conflict(
@@ -117,6 +127,7 @@ async def require_newest(
     ns: str,
     parent: object,
     new: str,
+    newest: str | None,
     *,
     empty: bool,
 ) -> None:
@@ -126,26 +137,27 @@ async def require_newest(
     A checkpoint without a parent is from a run that found the thread empty; an ``empty`` one, which no run
     makes, stands for nothing that could be lost.
     """
-    at = place.ids | {"checkpoint_ns": ns}
-    newest = await tx.one(_SQL["newest"], at)
     if newest is None and parent is not None:
         raise _gone()
-    if newest is None or newest["checkpoint_id"] == new or _FORKING.get():
+    if newest is None or newest == new or _FORKING.get():
         return
-    if await tx.one(_SQL["parent_of"], at | {"checkpoint_id": new}) is not None:
+    follows = newest == parent or (empty and parent is None)
+    if follows and newest < new:
+        return
+    at = place.ids | {"checkpoint_ns": ns, "checkpoint_id": new}
+    if await tx.one(_SQL["parent_of"], at) is not None:
         return  # the same again
-    if newest["checkpoint_id"] != parent and not (empty and parent is None):
+    if not follows:
         raise Conflict(
             "checkpoint_behind",
             "This thread has gone on meanwhile: load it again; or call episodes.fork() first, to go on from"
             " an earlier checkpoint.",
         )
-    if new < newest["checkpoint_id"]:
-        raise Conflict(
-            "checkpoint_clock",
-            "The clock of this machine is behind that of the one that wrote this thread last: try again"
-            " in a while, and set the clocks.",
-        )
+    raise Conflict(
+        "checkpoint_clock",
+        "The clock of this machine is behind that of the one that wrote this thread last: try again"
+        " in a while, and set the clocks.",
+    )
 
 
 async def take(tx: Transaction, place: Place, seconds: float, token: UUID | None) -> Lease:

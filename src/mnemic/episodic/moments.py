@@ -215,12 +215,13 @@ async def put(
     ids: Mapping[str, Any],
     checkpoint: Checkpoint,
     serializer: SealedSerializer,
+    before: Mapping[str, Any],
 ) -> None:
-    """Write the moment of a root checkpoint, with what was written beside it already."""
+    """Write the moment of a root checkpoint, with what was written beside it already: ``before`` is the row
+    that ``newest_and_snapshot`` gave."""
     moment = of_checkpoint(checkpoint)
-    row = await tx.one(_SQL["snapshot_at"], {**ids, "checkpoint_id": moment.checkpoint_id})
-    if row is not None:
-        moment = following(opened(row, lock, serializer), moment)
+    if before["snapshot_enc"] is not None:
+        moment = following(opened(before, lock, serializer), moment)
     await write(tx, lock, ids, moment, serializer)
 
 
@@ -284,7 +285,7 @@ async def write(
         "early": len(moment.early),
         "snapshot_enc": sealed,
     }
-    await tx.run(_SQL["put_snapshot"], {**ids, **row})
+    tx.later(_SQL["put_snapshot"], {**ids, **row})
 
 
 def opened(row: Mapping[str, Any], lock: Lock, serializer: SealedSerializer) -> Moment:

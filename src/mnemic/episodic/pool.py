@@ -14,6 +14,7 @@ from mnemic.deployment import Deployment
 from mnemic.errors import StorageUnavailable
 from mnemic.model import Actor
 from mnemic.settings import Settings
+from mnemic.storage.embedded import Joined
 from mnemic.storage.pool import Database, Transaction
 
 
@@ -31,10 +32,9 @@ class Pool:
         """Return a pool beside that of a deployment, as its service login."""
 
         def make() -> Database:
-            joined, url = deployment.joined, settings.database_url
-            assert joined is not None or url is not None
+            joined = deployment.joined
             database = Database(
-                joined.url("service") if url is None and joined else url.get_secret_value(),  # type: ignore[union-attr]
+                _address(joined, settings),
                 schema=settings.db_schema,
                 size=settings.pool_size,
                 timeout=settings.pool_timeout,
@@ -43,6 +43,7 @@ class Pool:
                 revive=joined.revive if joined else None,
             )
             database.recorder = deployment.database.recorder
+            database.noticed, database.waker = deployment.database.noticed, deployment.database.waker
             return database
 
         return cls(make)
@@ -78,3 +79,11 @@ class Pool:
                 if self._database is None:
                     self._database = await self._make().__aenter__()
         return self._database
+
+
+def _address(joined: Joined | None, settings: Settings) -> str:
+    """Return where the service login connects to: the server that is set, else the one that we started."""
+    if settings.database_url is not None:
+        return settings.database_url.get_secret_value()
+    assert joined is not None, "where no server is set, there is one of our own"
+    return joined.url("service")

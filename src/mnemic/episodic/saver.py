@@ -7,12 +7,12 @@ opened. No lock stands before the pool. Whatever LangGraph writes in clear besid
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any, LiteralString, cast
 
 from langchain_core.runnables import RunnableConfig
 from langgraph.checkpoint.base import (
@@ -55,6 +55,20 @@ class _Call:
     actor: Actor
     given: Mapping[str, Any]
     listing: bool = False
+
+
+class _Later:
+    """Takes statements as a cursor does, and runs them when the transaction ends."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+
+    async def execute(self, query: LiteralString, params: Any) -> None:
+        self._tx.later(query, params)
+
+    async def executemany(self, query: LiteralString, params: Iterable[Any]) -> None:
+        for one in params:
+            self._tx.later(query, one)
 
 
 _CALL: ContextVar[_Call] = ContextVar("mnemic_checkpoint_call")
@@ -107,10 +121,14 @@ class EpisodeSaver(OtherThreads):
         ns, parent = str(named.get("checkpoint_ns", "")), named.get("checkpoint_id")
         async with self._writing(place, config) as call:
             assert call.lock is not None
-            session = await leases.admit(call.tx, place)
+            session = await leases.enter(call.tx, place)
             told = get_serializable_checkpoint_metadata(config, metadata)
             new, empty = checkpoint["id"], not checkpoint["channel_versions"]
-            await leases.require_newest(call.tx, place, ns, parent, new, empty=empty)
+            at = {"checkpoint_ns": ns, "checkpoint_id": new}
+            before = await call.tx.one(_SQL["newest_and_snapshot"], place.ids | at)
+            assert before is not None
+            newest = before["newest"]
+            await leases.require_newest(call.tx, place, ns, parent, new, newest, empty=empty)
             whole = _wrapped(checkpoint)
             inner: dict[str, Any] = {"thread_id": place.stored, "checkpoint_ns": ns}
             await super().aput(
@@ -120,14 +138,10 @@ class EpisodeSaver(OtherThreads):
                 new_versions,
             )
             if ns == "":
-                await moments.put(
-                    call.tx, call.lock, place.ids | {"session_id": session}, checkpoint, self.serde
-                )
+                ids = place.ids | {"session_id": session}
+                await moments.put(call.tx, call.lock, ids, checkpoint, self.serde, before)
             else:
-                await moments.moved_on(
-                    call.tx, call.lock, place.ids, ns, checkpoint["id"], self.serde
-                )
-        at = {"checkpoint_ns": ns, "checkpoint_id": checkpoint["id"]}
+                await moments.moved_on(call.tx, call.lock, place.ids, ns, new, self.serde)
         return _config(_given(named), place.thread, at)
 
     async def aput_writes(
@@ -143,7 +157,7 @@ class EpisodeSaver(OtherThreads):
         async with self._writing(place, config) as call:
             assert call.lock is not None
             told = moments.Written.of(named, writes, task_id, task_path, datetime.now(UTC))
-            session = await leases.admit(call.tx, place, alone=told is not None)
+            session = await leases.enter(call.tx, place, alone=told is not None)
             await super().aput_writes(_stored(config, place), writes, task_id, task_path)
             if told is not None:
                 ids = place.ids | {"session_id": session}
@@ -238,6 +252,7 @@ class EpisodeSaver(OtherThreads):
         source, target = self._own(source_thread_id), self._own(target_thread_id)
         async with self._writing(target, None) as call:
             assert call.lock is not None
+            await call.tx.run(_SQL["know_thread"], target.ids)
             await upkeep.copy(call.tx, call.lock.key, source, target, self.serde)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
@@ -271,7 +286,6 @@ class EpisodeSaver(OtherThreads):
     ) -> AsyncIterator[_Call]:
         async with self._calling(place.actor, config, make=True, place=place) as call:
             life = await self._lives.require(call.tx, place)
-            await call.tx.run(_SQL["know_thread"], place.ids)
             yield call
         self._lives.begin(place.stored, life)
 
@@ -307,8 +321,16 @@ class EpisodeSaver(OtherThreads):
 
     @asynccontextmanager
     async def _cursor(self, *, pipeline: bool = False) -> AsyncIterator[AsyncCursor[DictRow]]:
-        """Give LangGraph's statements a cursor in the transaction of the call that they belong to."""
-        async with _CALL.get().tx.conn.cursor(binary=True, row_factory=dict_row) as cursor:
+        """Give LangGraph's statements a cursor in the transaction of the call that they belong to.
+
+        Those of a ``pipeline`` give no rows: they go with the commit.
+        """
+        tx = _CALL.get().tx
+        if pipeline:
+            yield cast("AsyncCursor[DictRow]", _Later(tx))
+            return
+        await tx.flush()
+        async with tx.conn.cursor(binary=True, row_factory=dict_row) as cursor:
             yield cursor
 
     async def _load_checkpoint_tuple(self, value: DictRow) -> CheckpointTuple:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CIPHER = "aes256gcm"
+_BASE64, _BYTES = 1, 2
+"""How a value lies inside its seal: as base64 text at first, as it is since."""
 _CONSTRUCTED = range(6)
 """Codes of LangGraph's msgpack extensions that stand for a class by module and name."""
 _PLAIN = (dict, list, tuple, str, int, float, bytes, type(None))
@@ -49,18 +51,24 @@ class Lock:
 
     def seal(self, data: bytes, what: str = "value") -> bytes:
         """Return ``data`` sealed for this thread, as a value, metadata, a snapshot or an archive."""
-        return self.key.seal(base64.b64encode(data).decode("ascii"), self._at(what))
+        return self.key.seal_bytes(data, self._at(what, _BYTES))
 
     def open(self, sealed: bytes, what: str = "value") -> bytes:
         """Return what was sealed. Raises KeyUnavailable (``unknown_key_id``, ``sealed_value_damaged``)."""
-        return base64.b64decode(self.key.open(bytes(sealed), self._at(what)))
+        given = bytes(sealed)
+        try:
+            return self.key.open_bytes(given, self._at(what, _BYTES))
+        except KeyUnavailable as error:
+            if error.code != "sealed_value_damaged":
+                raise
+        return base64.b64decode(self.key.open_bytes(given, self._at(what, _BASE64)))
 
     def of(self, thread_id: str) -> Lock:
         """Return the lock of another thread of the same user."""
         return Lock(self.key, self.scope_key, thread_id)
 
-    def _at(self, what: str) -> bytes:
-        return place("checkpoint", self.scope_key, self.thread_id, what)
+    def _at(self, what: str, version: int) -> bytes:
+        return place("checkpoint", self.scope_key, self.thread_id, what, version)
 
 
 _KEYS = ormsgpack.OPT_NON_STR_KEYS

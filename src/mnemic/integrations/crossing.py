@@ -32,7 +32,7 @@ class Crossing:
     def service(self) -> MemoryService:
         """The service that does the work, in its own loop."""
         memory = self._memory
-        return memory._part if isinstance(memory, SyncMemoryService) else memory
+        return memory.service if isinstance(memory, SyncMemoryService) else memory
 
     async def run(self, work: Coroutine[Any, Any, T]) -> T:
         """Await work of the memory from any event loop."""
@@ -61,14 +61,14 @@ class Crossing:
 
     def _home(self) -> asyncio.AbstractEventLoop:
         """Return the loop that the memory lives in. Raises InvalidInput (``service_not_open``)."""
-        running = self.service._running
-        if running is None or not running.loop.is_running():
+        loop = self.service.loop
+        if loop is None or not loop.is_running():
             raise InvalidInput(
                 "service_not_open",
                 "Enter the memory first, and keep it open while agents use it: async with, or with for"
                 " SyncMemoryService.",
             )
-        return running.loop
+        return loop
 
 
 def _require_elsewhere(home: asyncio.AbstractEventLoop) -> None:

@@ -16,7 +16,7 @@ from mnemic.ids import new_id, parse_id
 from mnemic.item_rows import Row, open_item, seal_texts, search_columns
 from mnemic.longterm.draft import Draft, checked
 from mnemic.longterm.gate import Decision, Screened
-from mnemic.longterm.items import Items
+from mnemic.longterm.items import Items, changed_since
 from mnemic.longterm.judge import slots
 from mnemic.longterm.known import Place
 from mnemic.longterm.verdicts import written
@@ -301,9 +301,7 @@ def _require_asked(row: Row, asked: Row | None) -> None:
 
 def _require_current(row: Row, before: MemoryItem, expected: int | None) -> None:
     if row["version"] != before.version or expected not in (None, row["version"]):
-        raise Conflict(
-            "version_conflict", "The item was changed since. Read it again.", version=row["version"]
-        )
+        raise changed_since(row["version"])
     _require_kept(row["status"])
 
 

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from mnemic.checks import one_of, whole
 from mnemic.cursors import decode_cursor, encode_cursor
-from mnemic.errors import NotFound
+from mnemic.errors import Conflict, NotFound
 from mnemic.ids import parse_id
 from mnemic.item_rows import Row, at, open_item
 from mnemic.longterm.known import Place, lock
@@ -59,6 +59,13 @@ class Deletion:
     count: int
     ids: tuple[UUID, ...] = ()
     dry_run: bool = False
+
+
+def changed_since(version: int) -> Conflict:
+    """Return the error for an item that is not at the version that was meant; ``version`` is there now."""
+    return Conflict(
+        "version_conflict", "The item was changed since. Read it again.", version=version
+    )
 
 
 class Items:
@@ -120,11 +127,25 @@ class Items:
             params = {"scopes": list(actor.readable_scopes), "id": wanted}
             return [open_item(key, row) for row in await tx.all(_SQL["history"], params)]
 
-    async def delete(self, actor: Actor, item_id: object, *, dry_run: bool = False) -> Deletion:
-        """Remove an item and the earlier versions that it superseded; nothing of them stays."""
+    async def delete(
+        self,
+        actor: Actor,
+        item_id: object,
+        *,
+        dry_run: bool = False,
+        expected_version: int | None = None,
+    ) -> Deletion:
+        """Remove an item and the earlier versions that it superseded; nothing of them stays.
+
+        Raises Conflict (``version_conflict``) unless ``expected_version``, where it is given, is there.
+        """
         wanted = parse_id(item_id)
+        if expected_version is not None:
+            whole(expected_version, 1, 2**31 - 1, "expected_version")
         async with self._database.transaction(actor) as tx:
-            place, _ = await self.hold(tx, actor, wanted, "delete")
+            place, row = await self.hold(tx, actor, wanted, "delete")
+            if expected_version not in (None, row["version"]):
+                raise changed_since(row["version"])
             ids = await self.remove(place, wanted, dry_run=dry_run)
             deletion = Deletion(len(ids), ids, dry_run)
             deeds = () if dry_run else [Deed("delete_memory", item_id) for item_id in ids]

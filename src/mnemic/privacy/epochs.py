@@ -8,7 +8,8 @@ ones: from then on nothing opens what was erased, and no backup from before can 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -178,12 +179,23 @@ async def close_if_due(settings: Settings, actor: Actor, *, grace: float = GRACE
 
     Returns None where nothing is due. Raises as ``as_owner`` and ``Epochs.close`` do.
     """
+    async with _as_owner(settings) as epochs:
+        return await epochs.close(actor, grace=grace) if await epochs.due() else None
+
+
+async def is_due(settings: Settings) -> bool:
+    """Tell whether ``close_if_due`` would close an epoch. Raises as that does."""
+    async with _as_owner(settings) as epochs:
+        return await epochs.due()
+
+
+@asynccontextmanager
+async def _as_owner(settings: Settings) -> AsyncIterator[Epochs]:
     async with as_owner(settings) as (deployment, _):
         provider = deployment.keys.provider
         audit = await Audit.open(deployment.database, provider)
         days = settings.key_epoch_days
-        epochs = Epochs(deployment.database, provider, audit, days=days)
-        return await epochs.close(actor, grace=grace) if await epochs.due() else None
+        yield Epochs(deployment.database, provider, audit, days=days)
 
 
 def _kek(row: Mapping[str, Any], held: set[str]) -> Kek:

@@ -8,15 +8,17 @@ of others in a project is sealed anew by the project. The audit keeps that it ha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from mnemic.audit import Audit
+from mnemic.cold.removals import Removals
 from mnemic.consent import Windows, alone
 from mnemic.crypto import DataKey, place, sealed_with
 from mnemic.keys import KeyRing
 from mnemic.model import Actor, known_actor
+from mnemic.profile.history_rows import without_user
 from mnemic.storage.pool import Database, Transaction
 from mnemic.storage.statements import statements
 
@@ -53,14 +55,16 @@ class Erase:
         audit: Audit,
         dropped: Callable[[Actor], None] | None = None,
         windows: Windows | None = None,
+        removals: Removals | None = None,
     ) -> None:
         """``dropped`` is told of an erased user, for what this process remembers of them elsewhere;
-        ``windows`` of their conversations are removed."""
+        ``windows`` of their conversations are removed, and by ``removals`` their objects in the cold store."""
         self._database = database
         self._keys = keys
         self._audit = audit
         self._dropped = dropped
         self._windows = windows
+        self._removals = removals
 
     async def forget_user(self, actor: Actor, *, dry_run: bool = False) -> Erasure:
         """Remove every row of the actor's user. Afterwards the id is that of somebody new.
@@ -71,12 +75,13 @@ class Erase:
         """
         known_actor(actor)
         ends = None if dry_run else self._windows
-        names = await ends.names(actor) if ends is not None else []
+        names = await ends.names(replace(actor, purpose="job")) if ends is not None else []
         async with alone(self._database, actor) as tx:
+            await tx.all(_SQL["hold_profiles"])
             await tx.one(_SQL["hold"])
             heirs = await tx.all(_SQL["heirs"])
             if not dry_run:
-                await self._leave(tx)
+                await self._leave(tx, actor)
             rows = await tx.all(_SQL["erase"], {"really": not dry_run})
             counts = {row["table_name"]: row["n_rows"] for row in rows}
             report = Erasure(
@@ -95,6 +100,8 @@ class Erase:
                 self._dropped(actor)
         if ends is not None:
             await ends.remove(names)
+        if not dry_run and self._removals is not None:
+            await self._removals.try_now()
         return report
 
     async def _record(
@@ -111,8 +118,11 @@ class Erase:
             tx, actor, "erase_user", target=actor.user_scope, before=report.counts
         )
 
-    async def _leave(self, tx: Transaction) -> None:
-        """Seal anew, under the key of its project, what the user's key seals of others."""
+    async def _leave(self, tx: Transaction, actor: Actor) -> None:
+        """Seal anew, under the key of its project, what the user's key seals of others.
+
+        What the history of a project tells of the user goes.
+        """
         theirs: dict[bytes, DataKey] = {}
         own: dict[str, DataKey] = {}
         for row in await tx.all(_SQL["keys"]):
@@ -127,6 +137,10 @@ class Erase:
                 text = theirs[sealed_with(row["value"]).bytes].open(row["value"], at)
                 fresh = own[row["scope_key"]].seal(text, at)
                 await tx.one(_SQL["leave"], {**row, "value": fresh})
+        for row in await tx.all(_SQL["left_history"]):
+            less = without_user(own[row["scope_key"]], row, actor.user)
+            if less is not None:
+                await tx.one(_SQL["leave_history"], {**row, "value": less})
 
 
 def _place(row: Mapping[str, Any]) -> bytes:

@@ -19,6 +19,7 @@ from mnemic.profile.aggregate import decisions, merged, of_project
 from mnemic.profile.prose import Prose
 from mnemic.profile.refresh import Refresh, Standing
 from mnemic.profile.rows import PROJECTS, USERS, open_decisions, open_values
+from mnemic.profile.sleeping import profile_asleep
 from mnemic.profile.values import AgentProfile, Decision, ProjectProfile
 from mnemic.profile.views import project_profile, user_profile
 from mnemic.storage.pool import Database
@@ -42,13 +43,22 @@ class ForAgents:
         self._greeted: OrderedDict[str, None] = OrderedDict()
 
     async def read(
-        self, actor: Actor, *, contact: bool = False, with_items: bool = True
+        self,
+        actor: Actor,
+        *,
+        contact: bool = False,
+        with_items: bool = True,
+        whole: bool = False,
     ) -> AgentProfile:
-        """Return the user's profile and, where the user is a member, the project's."""
+        """Return the user's profile and, where the user is a member, the project's.
+
+        Of a user whom nothing could wake the core alone, or with ``whole`` the reason is raised.
+        """
         for attempt in range(_ATTEMPTS):
             head, key = await self._ask(actor)
+            asleep = self._asleep(actor, head, whole)
             last = attempt == _ATTEMPTS - 1  # somebody may be writing all the time
-            behind = key is None or head["version"] is None or head["behind"]
+            behind = key is None or head["version"] is None or (head["behind"] and not asleep)
             if behind and (key is None or not last):
                 await self._make_user(actor)
                 continue
@@ -59,9 +69,10 @@ class ForAgents:
         assert key is not None, "the profile was made above"
         standing = _user_standing(key, actor, head, with_items)
         project = await self._project(actor, head) if head.get("role") is not None else None
-        return AgentProfile(
-            user_profile(actor.user, standing, contact=contact, with_items=with_items), project
+        user = user_profile(
+            actor.user, standing, contact=contact, with_items=with_items, asleep=asleep
         )
+        return AgentProfile(user, project)
 
     async def greet(self, actor: Actor) -> None:
         """Make the profile of a user who is not known to this process yet, if they may be remembered."""
@@ -76,6 +87,15 @@ class ForAgents:
         self._greeted[actor.user_scope] = None
         if len(self._greeted) > _GREETED:
             self._greeted.popitem(last=False)
+
+    def _asleep(self, actor: Actor, head: Head, whole: bool) -> str | None:
+        """Return the reason code why a user is asleep still, though they are asking; None for one awake."""
+        if head["user_status"] != "dormant":
+            return None
+        error = profile_asleep() if self._refresh.sleep is None else self._refresh.sleep.why(actor)
+        if whole:
+            raise error
+        return error.code
 
     async def _ask(self, actor: Actor) -> tuple[Head, DataKey | None]:
         """Ask the database, and return its answer with the key that opens the user's part of it."""

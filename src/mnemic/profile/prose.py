@@ -9,12 +9,16 @@ from __future__ import annotations
 import structlog
 
 from mnemic.chat import ChatMessage, ChatModel
+from mnemic.crypto import DataKey
 from mnemic.errors import ChatError, MnemicError
 from mnemic.model import Actor
 from mnemic.profile.fields import USER_FIELDS, Sensitive
-from mnemic.profile.refresh import Refresh, source_of
-from mnemic.profile.rows import USERS, open_fields
-from mnemic.profile.values import Entry, Field
+from mnemic.profile.history_changes import Change
+from mnemic.profile.history_rows import record
+from mnemic.profile.refresh import Refresh, known, source_of
+from mnemic.profile.rows import USERS, Row, open_fields
+from mnemic.profile.values import Entry, Field, Fields
+from mnemic.storage.pool import Transaction
 from mnemic.storage.statements import statements
 from mnemic.text import normalise
 
@@ -76,16 +80,27 @@ class Prose:
             fields = open_fields(key, USERS, actor.user_scope, row, row["version"])
             if fields.get("background") != field:
                 return False
-            fields["background"] = Field((Entry(text, field.items),), None, source_of(key, field))
-            version = row["version"] + 1
-            columns = self._refresh.user_columns(key, actor.user_scope, fields, version)
-            put = (
-                named
-                | columns
-                | {"version": version, "stale_at": row["stale_at"], "is_deleted": False}
-            )
-            await tx.one(_SQL["put_user"], put)
+            told = Field((Entry(text, field.items),), None, source_of(key, field))
+            await self._put(tx, key, actor.user_scope, row, fields, told)
         return True
+
+    async def _put(
+        self,
+        tx: Transaction,
+        key: DataKey,
+        scope_key: str,
+        row: Row,
+        before: Fields,
+        told: Field,
+    ) -> None:
+        """Write the profile with another background, and that it changed."""
+        fields, version = {**before, "background": told}, row["version"] + 1
+        put = {"scope_key": scope_key, "version": version, "stale_at": row["stale_at"]}
+        put |= {"is_deleted": False, **self._refresh.user_columns(key, scope_key, fields, version)}
+        written = await tx.one(_SQL["put_user"], put)
+        assert written is not None, "the profile is held"
+        change = Change(version, written["updated_at"], "model", {"background": told})
+        await record(tx, key, scope_key, change, lambda: known(row, before))
 
     def _checked(self, answer: str) -> str:
         text = normalise(answer).text

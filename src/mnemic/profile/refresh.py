@@ -11,13 +11,17 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any, LiteralString, Protocol
+from uuid import UUID
 
 from mnemic.crypto import DataKey, ProjectKey
-from mnemic.errors import Conflict
+from mnemic.errors import Conflict, MnemicError
 from mnemic.keys import KeyRing
 from mnemic.model import Actor
 from mnemic.permissions import RUN_BY
 from mnemic.profile.aggregate import decisions, first_end, merged, of_project, of_user
+from mnemic.profile.history_changes import Change, changed
+from mnemic.profile.history_rows import record
 from mnemic.profile.known import Known
 from mnemic.profile.rows import (
     PROJECTS,
@@ -26,13 +30,15 @@ from mnemic.profile.rows import (
     Row,
     blind_names,
     contact_macs,
+    open_decisions,
     open_fields,
     open_known,
     own_index,
     seal_decision,
     seal_fields,
 )
-from mnemic.profile.values import Field, Fields
+from mnemic.profile.sleeping import profile_asleep
+from mnemic.profile.values import Cause, Decision, Field, Fields
 from mnemic.storage.pool import Database, Transaction
 from mnemic.storage.statements import statements
 
@@ -56,6 +62,16 @@ class Standing:
     updated_at: datetime
 
 
+class Sleep(Protocol):
+    """What knows of profiles that are asleep: ``hibernation``."""
+
+    def why(self, actor: Actor) -> MnemicError:
+        """Return why the user's profile is asleep still."""
+
+    async def give_up(self, tx: Transaction, actor: Actor) -> None:
+        """Forget what is asleep of the user's profile."""
+
+
 class Refresh:
     """Makes profiles anew."""
 
@@ -63,6 +79,7 @@ class Refresh:
         self.database = database
         self.keys = keys
         self.index = index
+        self.sleep: Sleep | None = None
 
     async def user(
         self,
@@ -85,6 +102,8 @@ class Refresh:
         await tx.run(_SQL["begin_user"], named)
         row = await tx.one(_SQL["user"], named)
         assert row is not None, "the profile was made above"
+        if row["asleep_at"] is not None:
+            row = await self._given_up(tx, actor, named, deleted is True)
         _require_version(row, expected)
         before = open_fields(key, USERS, scope_key, row, row["version"])
         await tx.run(_SQL["take"], named)
@@ -94,14 +113,25 @@ class Refresh:
         made = {} if gone else merged(await _made(of_user, items), edited)
         fields, stale_at = _told_again(key, made, before), first_end(items)
         if fields == before and gone == row["is_deleted"]:
-            if stale_at != row["stale_at"]:
-                await tx.run(_SQL["user_stale"], named | {"stale_at": stale_at})
-            return _standing(row, before, row["version"])
+            return await _kept(tx, _SQL["user_stale"], row, before, named | {"stale_at": stale_at})
         version = row["version"] + 1
-        columns = self.user_columns(key, scope_key, fields, version)
-        put = named | columns | {"version": version, "stale_at": stale_at, "is_deleted": gone}
-        written = await tx.one(_SQL["put_user"], put)
-        return _standing({**row, **(written or {})}, fields, version)
+        put: dict[str, Any] = named | self.user_columns(key, scope_key, fields, version)
+        put |= {"version": version, "stale_at": stale_at, "is_deleted": gone}
+        now = _standing({**row, **(await tx.one(_SQL["put_user"], put) or {})}, fields, version)
+        change = Change(version, now.updated_at, _cause(edit, deleted), changed(before, fields))
+        await record(tx, key, scope_key, change, lambda: known(row, before))
+        return now
+
+    async def _given_up(
+        self, tx: Transaction, actor: Actor, named: dict[str, Any], deleted: bool
+    ) -> dict[str, Any]:
+        """Return what is left of a profile whose rest is asleep, for who takes it away; others need it whole."""
+        if not deleted or self.sleep is None:
+            raise profile_asleep() if self.sleep is None else self.sleep.why(actor)
+        await self.sleep.give_up(tx, actor)
+        row = await tx.one(_SQL["user"], named)
+        assert row is not None, "it was there above"
+        return row
 
     def user_columns(
         self, key: DataKey, scope_key: str, fields: Fields, version: int
@@ -133,15 +163,18 @@ class Refresh:
         fields = merged(await _made(of_project, items), edited)
         decided = await self._put_decisions(tx, key, scope_key, items)
         stale_at = first_end(items)
-        if fields == before and not decided:
-            if stale_at != row["stale_at"]:
-                await tx.run(_SQL["project_stale"], named | {"stale_at": stale_at})
-            return _standing(row, before, row["version"])
+        if fields == before and not decided.new and not decided.gone:
+            return await _kept(
+                tx, _SQL["project_stale"], row, before, named | {"stale_at": stale_at}
+            )
         version = row["version"] + 1
-        columns = seal_fields(key, PROJECTS, scope_key, fields, version)
-        put = named | columns | {"version": version, "stale_at": stale_at}
-        written = await tx.one(_SQL["put_project"], put)
-        return _standing({**row, **(written or {})}, fields, version)
+        put: dict[str, Any] = named | seal_fields(key, PROJECTS, scope_key, fields, version)
+        put |= {"version": version, "stale_at": stale_at}
+        now = _standing({**row, **(await tx.one(_SQL["put_project"], put) or {})}, fields, version)
+        by = None if edit is None else actor.user
+        change = decided.change(version, now.updated_at, changed(before, fields), by)
+        await record(tx, key, scope_key, change, lambda: decided.known(key, scope_key, row, before))
+        return now
 
     async def projects_own(self, tx: Transaction, actor: Actor) -> DataKey:
         """Return the key of the project itself: what it seals outlives whoever wrote it."""
@@ -162,24 +195,44 @@ class Refresh:
 
     async def _put_decisions(
         self, tx: Transaction, key: DataKey, scope_key: str, items: Sequence[Known]
-    ) -> bool:
-        """Let the project's decisions be those of its items; tell whether anything changed."""
-        there = {
-            row["item_id"]: (row["item_version"], row["decided_at"])
-            for row in await tx.all(_SQL["decisions"], {"scope_key": scope_key})
-        }
+    ) -> _Decided:
+        """Let the project's decisions be those of its items, and return what changed."""
+        rows = await tx.all(_SQL["decisions"], {"scope_key": scope_key})
+        there = {row["item_id"]: (row["item_version"], row["decided_at"]) for row in rows}
         wanted = {item.id: (item, decision) for item, decision in decisions(items)}
         gone = [item for item in there if item not in wanted]
         new = [
-            seal_decision(key, scope_key, item, decision)
+            (item, decision)
             for item, decision in wanted.values()
             if there.get(item.id) != (item.version, decision.time)
         ]
         if gone:
             await tx.run(_SQL["drop_decisions"], {"scope_key": scope_key, "ids": gone})
         if new:
-            await tx.many(_SQL["put_decision"], new)
-        return bool(gone or new)
+            sealed = [seal_decision(key, scope_key, item, decision) for item, decision in new]
+            await tx.many(_SQL["put_decision"], sealed)
+        return _Decided(rows, tuple(decision for _, decision in new), tuple(gone))
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    """What changed in a project's decisions: the rows before, what is new, the items of what is gone."""
+
+    before: Sequence[Row]
+    new: tuple[Decision, ...]
+    gone: tuple[UUID, ...]
+
+    def change(
+        self, version: int, at: datetime, fields: Mapping[str, Field | None], by: str | None
+    ) -> Change:
+        """Return the change of the profile that this is a part of."""
+        cause: Cause = "items" if by is None else "edit"
+        return Change(version, at, cause, fields, self.new, self.gone, by=by)
+
+    def known(self, key: DataKey, scope_key: str, row: Row, fields: Fields) -> Change:
+        """Return what the profile was before, as a change."""
+        rows = [tuple(one.values()) for one in self.before]
+        return replace(known(row, fields), decided=open_decisions(key, scope_key, rows))
 
 
 def may_make(tx: Transaction) -> bool:
@@ -215,6 +268,24 @@ async def _edited(tx: Transaction, before: Fields, edit: Edit | None) -> Fields:
     row = await tx.one(_SQL["clock"])
     assert row is not None
     return edit(before, row["now"])
+
+
+def _cause(edit: Edit | None, deleted: bool | None) -> Cause:
+    return "edit" if edit is not None else "delete" if deleted else "items"
+
+
+async def _kept(
+    tx: Transaction, statement: LiteralString, row: Row, fields: Fields, stale: dict[str, Any]
+) -> Standing:
+    """Return a profile that stays as it is; only when it will be behind its items may have moved."""
+    if stale["stale_at"] != row["stale_at"]:
+        await tx.run(statement, stale)
+    return _standing(row, fields, row["version"])
+
+
+def known(row: Row, fields: Fields) -> Change:
+    """Return what a profile is, as a change that made it so."""
+    return Change(row["version"], row["updated_at"], "known", dict(fields))
 
 
 def _require_version(row: Row, expected: int | None) -> None:

@@ -80,16 +80,24 @@ def open_values(
 
 
 def _written(field: Field) -> str:
-    value = {
+    return json.dumps(field_json(field), ensure_ascii=False, separators=(",", ":"))
+
+
+def field_json(field: Field) -> dict[str, Any]:
+    """Return a field as JSON has it."""
+    return {
         "entries": [[entry.text, [item.hex for item in entry.items]] for entry in field.entries],
         "edited_at": field.edited_at and field.edited_at.isoformat(),
         "told": field.told,
     }
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
 def _read(text: str, with_items: bool) -> Field:
-    value = json.loads(text)
+    return field_of(json.loads(text), with_items=with_items)
+
+
+def field_of(value: Mapping[str, Any], *, with_items: bool = True) -> Field:
+    """Return the field of what ``field_json`` made; without its items, which cost time to read."""
     entries = tuple(
         Entry(said, tuple(UUID(hex=item) for item in items) if with_items else ())
         for said, items in value["entries"]

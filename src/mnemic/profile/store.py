@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime, timedelta
 
 from mnemic.checks import whole
 from mnemic.errors import NotFound, PermissionDenied
@@ -20,10 +21,18 @@ from mnemic.profile.fields import (
     checked_edit,
     entries_of,
 )
+from mnemic.profile.history import Histories
+from mnemic.profile.history_fold import Folded, Folding
 from mnemic.profile.prose import Prose
 from mnemic.profile.refresh import Edit, Refresh, edited_fields
 from mnemic.profile.rows import open_decisions
-from mnemic.profile.values import AgentProfile, Field, Profile, ProjectProfile
+from mnemic.profile.values import (
+    AgentProfile,
+    Field,
+    Profile,
+    ProfileHistory,
+    ProjectProfile,
+)
 from mnemic.profile.views import project_profile, user_profile
 from mnemic.storage.halfvec import HalfVector
 from mnemic.storage.pool import Database, Deed, Transaction
@@ -47,13 +56,19 @@ class Profiles:
         *,
         sensitive: Sensitive = lambda _: (),
         prose: Prose | None = None,
+        history_days: int = 30,
     ) -> None:
-        """``sensitive`` names what an edit may not hold; ``prose`` writes backgrounds by a chat model."""
+        """``sensitive`` names what an edit may not hold; ``prose`` writes backgrounds by a chat model.
+
+        Changes of profiles are rows for ``history_days``, and then folded.
+        """
         self._refresh = refresh
         self._database: Database = refresh.database
         self._keys = refresh.keys
         self._sensitive = sensitive
         self._agents = ForAgents(refresh, prose)
+        self._histories = Histories(refresh)
+        self._folding = Folding(refresh, timedelta(days=history_days))
         self.consumer = Consumer(refresh, prose)
 
     # ---- reading
@@ -66,22 +81,60 @@ class Profiles:
         """
         return await self._agents.read(known_actor(actor), with_items=False)
 
-    async def get(self, actor: Actor, *, contact: bool = False) -> Profile:
+    async def get(
+        self, actor: Actor, *, contact: bool = False, as_of: datetime | None = None
+    ) -> Profile:
         """Return the user's profile, which is there from the first call on.
 
         ``contact`` shows e-mail and phone in full: to the user, never to an agent. Raises PermissionDenied
-        (``contact_not_for_agents``).
+        (``contact_not_for_agents``), and what ``Hibernation.wake`` does where the user was away and cannot be
+        woken. ``as_of`` asks what it was at a moment that has passed; raises
+        InvalidInput (``naive_datetime``, ``as_of_in_future``) and NotFound (``profile_not_recorded``).
         """
         shown = _contact(actor, contact)
-        return (await self._agents.read(replace(actor, project=None), contact=shown)).user
+        alone = replace(actor, project=None)
+        if as_of is not None:
+            return await self._histories.of_user(alone, as_of, contact=shown)
+        return (await self._agents.read(alone, contact=shown, whole=True)).user
 
-    async def get_project(self, actor: Actor, project_id: str) -> ProjectProfile:
-        """Return a project's profile. Raises NotFound (``project_not_found``) to whoever is no member."""
+    async def get_project(
+        self, actor: Actor, project_id: str, *, as_of: datetime | None = None
+    ) -> ProjectProfile:
+        """Return a project's profile; ``as_of`` as in ``get``.
+
+        Raises NotFound (``project_not_found``) to whoever is no member.
+        """
         asker = _within(actor, project_id)
+        if as_of is not None:
+            return await self._histories.of_project(asker, as_of)
         found = (await self._agents.read(asker)).project
         if found is None:
             raise _no_project()
         return found
+
+    async def history(
+        self,
+        actor: Actor,
+        *,
+        limit: int = 50,
+        cursor: str | None = None,
+        contact: bool = False,
+    ) -> ProfileHistory:
+        """Return how the user's profile changed, the newest change first; nothing of who is not known.
+
+        ``limit`` is 1 to 1,000, ``contact`` as in ``get``. Raises InvalidInput (``limit_out_of_range``,
+        ``invalid_cursor``).
+        """
+        shown = _contact(actor, contact)
+        alone = replace(actor, project=None)
+        return await self._histories.changes(alone, limit=limit, cursor=cursor, contact=shown)
+
+    async def project_history(
+        self, actor: Actor, project_id: str, *, limit: int = 50, cursor: str | None = None
+    ) -> ProfileHistory:
+        """Return the same of a project. Raises NotFound (``project_not_found``) to whoever is no member."""
+        asker = _within(actor, project_id)
+        return await self._histories.changes(asker, limit=limit, cursor=cursor, contact=True)
 
     # ---- the user's own word
 
@@ -193,6 +246,22 @@ class Profiles:
         while turn := await self.consumer.turn():
             made += turn
         return made
+
+    # ---- what a job does at night
+
+    async def prepare_history(self, now: datetime | None = None) -> int:
+        """Make room for the changes of the next hundred days; return how many partitions that took.
+
+        ``now`` stands in for the clock. Without this whoever writes first makes the room.
+        """
+        return await self._folding.prepare(now)
+
+    async def fold_history(self, now: datetime | None = None) -> Folded:
+        """Fold what is old of the history of all profiles, and drop the chunks that are empty for it.
+
+        ``now`` stands in for the clock. It may be killed and run again, and by several at once.
+        """
+        return await self._folding.run(now)
 
     # ---- how it is done
 

@@ -5,9 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Literal
 from uuid import UUID
 
 Value = str | tuple[str, ...] | None
+Cause = Literal["begin", "known", "items", "edit", "delete", "model"]
+"""What changed a profile: its beginning, the beginning of what is recorded, memories, its user or one of the
+project's, its user who took it away, a chat model that wrote its background."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +60,8 @@ class Profile:
     """What is known of a user at a glance; ``values`` names every field, empty ones too.
 
     Lists are tuples, an empty field is None or (). E-mail and phone are masked unless asked for. ``version``
-    changes with every change of a field.
+    changes with every change of a field. ``asleep`` is the reason code why the archive of a user who was away
+    could not be read: then the core fields alone are here, and the others are unknown, not empty.
     """
 
     user: str
@@ -65,6 +70,7 @@ class Profile:
     version: int = 1
     created_at: datetime | None = None
     updated_at: datetime | None = None
+    asleep: str | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -104,3 +110,30 @@ class AgentProfile:
 
     user: Profile
     project: ProjectProfile | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileChange:
+    """One change of a profile, which made it ``version``.
+
+    ``values`` are those of the fields that changed, as they were from then on: an emptied one is None or ().
+    Of a project also the decisions that were new (or said anew) and the items of those withdrawn, and the
+    user who edited it.
+    """
+
+    version: int
+    recorded_at: datetime
+    cause: Cause
+    values: Mapping[str, Value]
+    origins: Mapping[str, Origin] = field(default_factory=dict)
+    decided: tuple[Decision, ...] = ()
+    withdrawn: tuple[UUID, ...] = ()
+    by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileHistory:
+    """Changes, the newest first; ``cursor`` continues after them, None at the end."""
+
+    changes: tuple[ProfileChange, ...]
+    cursor: str | None = None

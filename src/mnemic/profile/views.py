@@ -9,13 +9,18 @@ from mnemic.profile.fields import PROJECT_FIELDS, USER_FIELDS, origins, shown
 from mnemic.profile.refresh import Standing
 from mnemic.profile.values import Decision, Fields, Profile, ProjectProfile, Value
 
-_MASKS: Mapping[str, Callable[[str], str]] = {"email": mask_email, "phone": mask_phone}
+MASKS: Mapping[str, Callable[[str], str]] = {"email": mask_email, "phone": mask_phone}
 
 
 def user_profile(
-    user: str, standing: Standing, *, contact: bool, with_items: bool = True
+    user: str,
+    standing: Standing,
+    *,
+    contact: bool,
+    with_items: bool = True,
+    asleep: str | None = None,
 ) -> Profile:
-    """Return a user's profile as it stands; without items it tells no origins."""
+    """Return a user's profile as it stands; without items it tells no origins, ``asleep`` why it is not whole."""
     fields = standing.fields
     return Profile(
         user,
@@ -24,13 +29,14 @@ def user_profile(
         standing.version,
         standing.created_at,
         standing.updated_at,
+        asleep,
     )
 
 
 def values_of_user(fields: Fields, *, contact: bool) -> dict[str, Value]:
     """Return the values of a user's fields."""
     values = shown(fields, USER_FIELDS)
-    for name, mask in _MASKS.items():
+    for name, mask in MASKS.items():
         value = values[name]
         if isinstance(value, str) and not contact:
             values[name] = mask(value)

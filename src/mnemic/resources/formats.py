@@ -16,7 +16,7 @@ from mnemic.errors import InvalidInput
 from mnemic.resources.chunking import Block
 
 Format = Literal["text", "markdown", "html", "pdf"]
-FORMATS: tuple[str, ...] = get_args(Format)
+FORMATS: tuple[Format, ...] = get_args(Format)
 _SUFFIXES: dict[str, Format] = {
     "txt": "text",
     "text": "text",
@@ -45,8 +45,7 @@ def format_of(given: str | None, *names: str | None) -> Format:
     Raises InvalidInput: ``unknown_format``, or ``document_format_unknown`` when nothing tells it.
     """
     if given is not None:
-        one_of(given, FORMATS, "format")
-        return given  # type: ignore[return-value]
+        return one_of(given, FORMATS, "format")
     for name in names:
         suffix = PurePosixPath(urlsplit(name).path if name and "://" in name else name or "").suffix
         if suffix.lower().lstrip(".") in _SUFFIXES:

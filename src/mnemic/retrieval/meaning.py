@@ -53,6 +53,10 @@ class Meanings:
         What is a project's has vectors of the deployment's model, whoever asks.
         """
         model = await self._models.for_scope(actor, "project" if of_project else "user")
+        return await self.by(model, embed)
+
+    async def by(self, model: Model, embed: Callable[[Model], Awaitable[Vector]]) -> Meaning:
+        """Return the meaning that ``embed`` makes with this model; without vector, a warning."""
         try:
             vector = await embed(model)
         except (EmbeddingError, ConfigurationError) as reason:
@@ -62,18 +66,25 @@ class Meanings:
             return WORDS_ALONE
         return Meaning(model.model_id, HalfVector(vector), model.curve, model.embedder.dims)
 
-    def fits(self, tx: Transaction, actor: Actor, meaning: Meaning) -> bool:
+    def fits(
+        self, tx: Transaction, actor: Actor, meaning: Meaning, *, of_project: bool = False
+    ) -> bool:
         """Tell whether the vectors were of this model when the transaction began."""
-        if meaning.model_id in (0, tx.model_id) or tx.model_id is None:
+        in_use = tx.deployment_model_id if of_project else tx.model_id
+        if meaning.model_id in (0, in_use) or in_use is None:
             return True
-        self._models.forget(actor)
+        if not of_project:
+            self._models.forget(actor)
         return False
 
-    async def still_fits(self, tx: Transaction, actor: Actor, meaning: Meaning) -> bool:
+    async def still_fits(
+        self, tx: Transaction, actor: Actor, meaning: Meaning, *, of_project: bool = False
+    ) -> bool:
         """Tell whether the vectors are of this model now; asked when a search compared none."""
         if meaning.model_id == 0:
             return True
-        return (await self._models.in_use(tx, actor, actor.user_scope)).model_id == meaning.model_id
+        home = str(actor.project_scope) if of_project else actor.user_scope
+        return (await self._models.in_use(tx, actor, home)).model_id == meaning.model_id
 
 
 def _passable(reason: EmbeddingError | ConfigurationError) -> bool:

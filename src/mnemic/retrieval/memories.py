@@ -8,11 +8,12 @@ meanwhile, an index to be walked, repeats that ate the places.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from mnemic.crypto import DataKey
 from mnemic.embedding.models import Models
+from mnemic.embedding.registry import Model
 from mnemic.item_rows import blind_slots, open_item
 from mnemic.keys import KeyRing
 from mnemic.lexical import query_tokens
@@ -21,7 +22,7 @@ from mnemic.permissions import require
 from mnemic.retrieval.candidates import Candidate, best_first, compared
 from mnemic.retrieval.meaning import WORDS_ALONE, Meaning, Meanings
 from mnemic.retrieval.nearest import Nearest
-from mnemic.retrieval.rank import wording
+from mnemic.retrieval.rank import precedence, wording
 from mnemic.retrieval.wanted import Wanted
 from mnemic.storage.answer import Answer, read
 from mnemic.storage.pool import Database, Transaction
@@ -47,14 +48,32 @@ class Found:
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
+class _Asked:
+    """What is asked in scopes whose vectors are of one model: of the project's, ``of_project``.
+
+    With ``beside`` others are asked too, so a project is passed over by who is no member.
+    """
+
     wanted: Wanted
     words: Sequence[str]
-    meaning: Meaning
+    of_project: bool = False
+    beside: bool = False
 
     @property
     def candidates(self) -> int:
         return max(_CANDIDATES, 2 * self.wanted.k)
+
+
+@dataclass(frozen=True, slots=True)
+class _Question:
+    """What is asked, with its vector."""
+
+    asked: _Asked
+    meaning: Meaning
+
+    @property
+    def wanted(self) -> Wanted:
+        return self.asked.wanted
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +112,11 @@ class ItemSearch:
         self._nearest = Nearest()
 
     async def find(self, actor: Actor, wanted: Wanted) -> Found:
-        """Return the best ``wanted.k``; emoji or punctuation alone ask for nothing."""
+        """Return the best ``wanted.k``; emoji or punctuation alone ask for nothing.
+
+        What is a project's has vectors of the deployment's model: for a user with another one there are
+        two searches.
+        """
         words = query_tokens(wanted.query)
         if not words:
             return Found()
@@ -101,14 +124,41 @@ class ItemSearch:
             at_hand = await self._at_hand(actor, wanted) if self._one_trip else None
             if at_hand is not None and not at_hand.keys:
                 return Found()
-            meaning = await self._meanings.of(actor, lambda model: model.vector(wanted.query))
-            question = _Question(wanted, words, meaning)
-            found = await self._ask(actor, question, at_hand) if at_hand is not None else None
-            found = found or await self._look(actor, question)
+            model = await self._models.for_actor(actor)
+            shared = actor.project_scope if actor.project_scope in wanted.scopes else None
+            if shared is None or model.model_id == self._models.deployments.model_id:
+                found = await self._among(actor, _Asked(wanted, words), model, at_hand)
+            else:
+                found = await self._apart(actor, wanted, words, model, shared)
             if found is not None:
                 return found
-        question = _Question(wanted, words, WORDS_ALONE)
+        question = _Question(_Asked(wanted, words), WORDS_ALONE)
         return await self._look(actor, question) or Found()
+
+    async def _among(
+        self, actor: Actor, asked: _Asked, model: Model, at_hand: _AtHand | None
+    ) -> Found | None:
+        """Search scopes whose vectors are of one model; None where they are of another by now."""
+        meaning = await self._meanings.by(model, lambda one: one.vector(asked.wanted.query))
+        question = _Question(asked, meaning)
+        found = await self._ask(actor, question, at_hand) if at_hand is not None else None
+        return found or await self._look(actor, question)
+
+    async def _apart(
+        self, actor: Actor, wanted: Wanted, words: Sequence[str], model: Model, shared: str
+    ) -> Found | None:
+        """Search the project with the deployment's model, and the user's own scopes with theirs."""
+        own = replace(wanted, scopes=tuple(scope for scope in wanted.scopes if scope != shared))
+        asked = _Asked(replace(wanted, scopes=(shared,)), words, True, bool(own.scopes))
+        # one trip tells which model the user has, not which one projects have
+        of_project = await self._among(actor, asked, self._models.deployments, None)
+        if of_project is None:  # this process still has the model that projects had before
+            of_project = await self._look(actor, _Question(asked, WORDS_ALONE)) or Found()
+        if not own.scopes:
+            return of_project
+        at_hand = await self._at_hand(actor, own) if self._one_trip else None
+        of_user = await self._among(actor, _Asked(own, words), model, at_hand)
+        return None if of_user is None else _together(of_user, of_project, wanted.k)
 
     async def _at_hand(self, actor: Actor, wanted: Wanted) -> _AtHand | None:
         """Return the keys without a transaction; None where a project's are not at hand."""
@@ -131,9 +181,9 @@ class ItemSearch:
     async def _ask(self, actor: Actor, question: _Question, at_hand: _AtHand) -> Found | None:
         """Search in one round trip; None when that did not settle it."""
         meaning, scopes = question.meaning, question.wanted.scopes
-        if self._nearest.may_pay(meaning, scopes, question.candidates):
+        if self._nearest.may_pay(meaning, scopes, question.asked.candidates):
             return None
-        params = self._params(at_hand.keys, question, question.candidates)
+        params = self._params(at_hand.keys, question, question.asked.candidates)
         answer = await self._database.ask(actor, _SQL["search"], params)
         head = answer.head
         if not at_hand.hold(head) or meaning.model_id not in (0, head["user_model"]):
@@ -141,22 +191,25 @@ class ItemSearch:
         _require_member(actor, question.wanted, head["role"])
         if meaning.model_id and not compared(answer):
             return None
-        found, whole = self._judge(answer, at_hand.keys, question, question.candidates)
+        found, whole = self._judge(answer, at_hand.keys, question, question.asked.candidates)
         return found if whole else None
 
     async def _look(self, actor: Actor, question: _Question) -> Found | None:
-        """Search in one transaction; None when the actor's vectors are of another model by now."""
-        limit, meaning = question.candidates, question.meaning
+        """Search in one transaction; None when the vectors are of another model by now."""
+        limit, meaning = question.asked.candidates, question.meaning
+        of_project = question.asked.of_project
         async with self._database.transaction(actor) as tx:
-            if not self._meanings.fits(tx, actor, meaning):
+            if not self._meanings.fits(tx, actor, meaning, of_project=of_project):
                 return None
-            keys = await self._keys_of(tx, actor, question.wanted)
+            keys = await self._keys_of(tx, actor, question)
             while keys:
                 params = self._params(keys, question, limit) | _NOBODY
                 scopes = question.wanted.scopes
                 params["near"] = await self._nearest.ids(tx, meaning, scopes, params)
                 answer = await read(tx.conn, _WITHIN, params)
-                fits = compared(answer) or await self._meanings.still_fits(tx, actor, meaning)
+                fits = compared(answer) or await self._meanings.still_fits(
+                    tx, actor, meaning, of_project=of_project
+                )
                 if not fits:
                     return None
                 found, whole = self._judge(answer, keys, question, limit)
@@ -165,17 +218,18 @@ class ItemSearch:
                 limit *= 4
         return Found()
 
-    async def _keys_of(self, tx: Transaction, actor: Actor, wanted: Wanted) -> Keys:
-        _require_member(actor, wanted, tx.role)
+    async def _keys_of(self, tx: Transaction, actor: Actor, question: _Question) -> Keys:
+        if not question.asked.beside:
+            _require_member(actor, question.wanted, tx.role)
         keys = {}
-        for scope in wanted.scopes:
+        for scope in question.wanted.scopes:
             key = await self._keys.find(tx, actor, scope)
             if key is not None:
                 keys[scope] = key
         return keys
 
     def _params(self, keys: Keys, question: _Question, limit: int) -> dict[str, Any]:
-        wanted, words, meaning = question.wanted, question.words, question.meaning
+        wanted, words, meaning = question.wanted, question.asked.words, question.meaning
         asked = self._slots(wanted.query)
         distinct = {key.key_id: key for key in keys.values()}.values()
         lexemes = [key.lexeme(word) for key in distinct for word in words]
@@ -205,7 +259,7 @@ class ItemSearch:
 
         Not once k are found, or both arms are at their end.
         """
-        wanted, words = question.wanted, question.words
+        wanted, words = question.wanted, question.asked.words
         documents = answer.head["documents"]
         self._nearest.learn(wanted.scopes, documents)
         ranked = best_first(answer, wanted.query, words, question.meaning.curve, wanted.k)
@@ -231,6 +285,19 @@ def _opened(
             seen.add(said)
             hits.append(candidate.hit(item, words))
     return hits
+
+
+def _together(of_user: Found, of_project: Found, k: int) -> Found:
+    """Put both in one order; what only repeats a better one of its type is passed over."""
+    both = [*of_user.hits, *of_project.hits]
+    hits: list[Hit] = []
+    seen = set()
+    for hit in sorted(both, key=lambda hit: precedence(hit.score, hit.item.recorded_at, hit.id)):
+        said = (hit.item.memory_type, wording(hit.content))
+        if said not in seen:
+            seen.add(said)
+            hits.append(hit)
+    return Found(hits[:k], of_user.documents + of_project.documents)
 
 
 def _require_member(actor: Actor, wanted: Wanted, role: Any) -> None:

@@ -70,6 +70,11 @@ def plan(
     )
 
 
+def is_cut(query: str) -> bool:
+    """Tell whether only the first ``MAX_QUERY`` characters of a query are read, because it is longer."""
+    return len(normalise(query).text) > MAX_QUERY
+
+
 def _included(include: object) -> tuple[str, ...]:
     """Return what to search; a text alone is no list of them."""
     given = tuple(include) if isinstance(include, tuple | list | set | frozenset) else (include,)

@@ -26,6 +26,8 @@ CONNECT_TIMEOUT = 10
 """Seconds to wait for a server to answer at all."""
 _LOCK = 0x6D6E656D
 _PATIENCE = 60.0
+_LONGEST_NAME = 63
+"""Characters that PostgreSQL keeps of a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,14 @@ async def migrate(conninfo: str, *, schema: str, service_role: str) -> list[int]
             return await _apply_all(conn, _Place(schema, types, service_role))
         except psycopg.Error as error:
             raise translate(error) from error
+
+
+def private_schema(schema: str) -> str:
+    """Return the name of the schema beside ours that no service may enter: mnemic_private beside mnemic."""
+    name = f"{schema}_private"
+    if len(name) <= _LONGEST_NAME:
+        return name
+    return f"{schema[:46]}_{hashlib.sha256(schema.encode()).hexdigest()[:8]}_private"
 
 
 async def status(conn: AsyncConnection[tuple[object, ...]], schema: str) -> dict[int, str]:
@@ -202,7 +212,23 @@ async def _locked(conn: AsyncConnection[tuple[object, ...]]) -> bool:
 
 
 async def _prepare(conn: AsyncConnection[tuple[object, ...]], place: _Place) -> None:
-    schema, name = place.schema, sql.Identifier(place.schema)
+    private = private_schema(place.schema)
+    for schema in (place.schema, private):
+        await _make_schema(conn, schema)
+    path = sql.SQL("set local search_path = {}, {}").format(
+        sql.Identifier(place.schema), sql.Identifier(place.types)
+    )
+    await conn.execute(path)
+    query = "select set_config(%s, %s, true)"
+    await conn.execute(query, ["mnemic.service_role", place.service_role])
+    await conn.execute(query, ["mnemic.private_schema", private])
+    await conn.execute(
+        "create table if not exists schema_migration (number int primary key, name text not null,"
+        " sha256 text not null, applied_at timestamptz not null default now())"
+    )
+
+
+async def _make_schema(conn: AsyncConnection[tuple[object, ...]], schema: str) -> None:
     # IF NOT EXISTS alone would ask for the right to create schemas where one was made for us
     query = """
         select n.oid is not null,
@@ -220,14 +246,7 @@ async def _prepare(conn: AsyncConnection[tuple[object, ...]], place: _Place) -> 
             " the schema that is there.",
         )
     if not exists:
-        await conn.execute(sql.SQL("create schema {}").format(name))
-    path = sql.SQL("set local search_path = {}, {}").format(name, sql.Identifier(place.types))
-    await conn.execute(path)
-    await conn.execute("select set_config('mnemic.service_role', %s, true)", [place.service_role])
-    await conn.execute(
-        "create table if not exists schema_migration (number int primary key, name text not null,"
-        " sha256 text not null, applied_at timestamptz not null default now())"
-    )
+        await conn.execute(sql.SQL("create schema {}").format(sql.Identifier(schema)))
 
 
 async def _apply(conn: AsyncConnection[tuple[object, ...]], migration: Migration) -> None:

@@ -9,7 +9,7 @@ a connection that reaches its session through a pooler prepares none.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from typing import Any, LiteralString, Self
 
@@ -27,7 +27,7 @@ from mnemic.errors import (
     StorageUnavailable,
 )
 from mnemic.model import Actor, known_actor
-from mnemic.storage import halfvec
+from mnemic.storage import beginning, halfvec
 from mnemic.storage.answer import Answer, asker, qualified, read
 from mnemic.storage.failures import NO_ANSWER, translate, unusable
 from mnemic.storage.transaction import (
@@ -42,37 +42,6 @@ from mnemic.storage.transaction import (
 
 __all__ = ["ON_WRITE", "Database", "Deed", "Recorder", "Transaction", "learn", "of_one_life"]
 
-_BEGIN = (
-    "begin; set local search_path = {schema}, {types}; set local mnemic.scopes = {scopes};"
-    " set local mnemic.sessions = {sessions}; set local mnemic.actor = {user};"
-    " set local mnemic.project = {project};"
-    # whoever erases this user waits for us, and we for them: what follows sees the outcome
-    " select pg_advisory_xact_lock_shared(hashtextextended({user_scope}, 7));"
-)
-_WHO = (
-    " select u.status, u.key_epoch, u.remember, coalesce(u.model_id, d.model_id) as model_id,"
-    " d.model_id as deployment_model_id, case when {project} <> '' then my_role() end as role,"
-    " case when {project} <> '' then (select count(*) || ':' || max(key_id::text) from data_key"
-    " where scope_key = {project}) end as project_keys"
-)
-_FROM = " from deployment d left join app_user u on u.scope_key = {user_scope}"
-_READER = sql.SQL(_BEGIN + _WHO + _FROM)
-_WRITER = sql.SQL(
-    _BEGIN
-    # what a writer does is planned once a connection, not each time: planning takes longer than the work
-    + " set local plan_cache_mode = force_generic_plan;"
-    # shared with other writers: whoever changes a model waits for them, and they for it
-    " select pg_advisory_xact_lock_shared(hashtextextended('embedding', 0)),"
-    " pg_advisory_xact_lock_shared(hashtextextended({model_of}, 0)),"
-    " pg_advisory_xact_lock(hashtextextended({written}, 0));"
-    + _WHO
-    + ", a.seq, a.last_mac, a.head_mac, date_trunc('milliseconds', clock_timestamp()) as at"
-    + _FROM
-    + " left join audit_chain a on a.chain = {chain}"
-)
-_BEGIN_SCOPES = sql.SQL(
-    "begin; set local search_path = {schema}, {types}; set local mnemic.scopes = {scopes}; select null"
-)
 _SERVER = """
     select pg_backend_pid(), n.nspname, has_schema_privilege(n.oid, 'usage'), current_user,
            to_regtype('halfvec') is not null
@@ -100,6 +69,8 @@ class Database:
         self.schema = schema
         self.consent_required = consent_required
         self.recorder: Recorder | None = None
+        self.noticed: Callable[[str], None] | None = None
+        self.waker: Callable[[Actor], Awaitable[object]] | None = None
         self._revive = revive
         self._returning: set[asyncio.Task[None]] = set()
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -169,7 +140,10 @@ class Database:
                 row if row.get("seq") is not None else None,
             )
 
-        async with self._begun(self._opening(known_actor(actor), writes), opened) as tx:
+        known_actor(actor)
+        chain = -1 if writes is None or self.recorder is None else self.recorder.chain(actor)
+        begin = beginning.of_actor(self.schema, self._types, actor, writes, chain)
+        async with self._begun(begin, opened, actor) as tx:
             yield tx
 
     def admit(self, status: str | None, remember: str | None) -> None:
@@ -205,6 +179,9 @@ class Database:
         named = qualified(statement, self.schema)
         try:
             answer = await self._answer(named, params | asker(known_actor(actor)), attempts)
+            if self._sleeps(actor, answer.head["user_status"], answer.head):
+                await self._wake(actor)
+                answer = await self._answer(named, params | asker(actor), attempts)
         except psycopg.Error as error:
             raise translate(error) from error
         self.admit(answer.head["user_status"], answer.head["remember"] if consent else "granted")
@@ -219,11 +196,7 @@ class Database:
     @asynccontextmanager
     async def scopes(self, scope_keys: Sequence[str]) -> AsyncIterator[Transaction]:
         """Open a transaction on the own scopes of several users, for what is written of all at once."""
-        begin = _BEGIN_SCOPES.format(
-            schema=sql.Identifier(self.schema),
-            types=sql.Identifier(self._types),
-            scopes=sql.Literal(",".join(scope_keys)),
-        )
+        begin = beginning.of_scopes(self.schema, self._types, scope_keys)
         async with self._begun(begin, lambda conn, _: Transaction(conn, False, 1)) as tx:
             yield tx
 
@@ -232,9 +205,17 @@ class Database:
         self,
         begin: sql.Composed,
         opened: Callable[[AsyncConnection[DictRow], DictRow | None], Transaction],
+        actor: Actor | None = None,
     ) -> AsyncIterator[Transaction]:
         try:
             conn, row = await self._begin(begin)
+            if actor is not None and row is not None and self._sleeps(actor, row["status"], row):
+                try:
+                    await _roll_back(conn)
+                finally:
+                    await self._give_back(conn)  # to wake needs one too
+                await self._wake(actor)
+                conn, row = await self._begin(begin)
             try:
                 tx = opened(conn, row)
                 yield tx
@@ -246,6 +227,18 @@ class Database:
                 await self._give_back(conn)
         except psycopg.Error as error:
             raise translate(error) from error
+
+    def _sleeps(self, actor: Actor, status: str | None, row: DictRow) -> bool:
+        """Note that a user is here, and tell whether they are to be woken first; a job disturbs nobody."""
+        if status is None or status == "erased" or actor.purpose == "job":
+            return False
+        if self.noticed is not None and row["remember"] != "refused":
+            self.noticed(actor.user_scope)
+        return status == "dormant" and self.waker is not None and row["remember"] != "refused"
+
+    async def _wake(self, actor: Actor) -> None:
+        assert self.waker is not None
+        await self.waker(actor)
 
     async def _begin(self, begin: sql.Composed) -> tuple[AsyncConnection[DictRow], DictRow | None]:
         """Take a connection that answers: one that died in the pool is dropped and the next one tried."""
@@ -321,29 +314,6 @@ class Database:
                 "This service belongs to the event loop that opened it: open one in each loop, or use"
                 " SyncMemoryService from threads.",
             )
-
-    def _opening(self, actor: Actor, writes: str | None = None) -> sql.Composed:
-        if writes is None:
-            return _READER.format(**self._asker(actor))
-        chain = -1 if self.recorder is None else self.recorder.chain(actor)
-        owner = writes.split(":")[1].split("/")[0]
-        return _WRITER.format(
-            **self._asker(actor),
-            model_of=sql.Literal(f"embedding user:{owner}"),
-            written=sql.Literal(writes),
-            chain=sql.Literal(chain),
-        )
-
-    def _asker(self, actor: Actor) -> dict[str, sql.Composable]:
-        return {
-            "schema": sql.Identifier(self.schema),
-            "types": sql.Identifier(self._types),
-            "scopes": sql.Literal(",".join(actor.scope_keys)),
-            "sessions": sql.Literal(actor.session_prefix),
-            "user": sql.Literal(actor.user),
-            "user_scope": sql.Literal(actor.user_scope),
-            "project": sql.Literal(actor.project_scope or ""),
-        }
 
 
 async def learn(conn: AsyncConnection[Any]) -> str:

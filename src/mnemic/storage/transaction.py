@@ -59,7 +59,6 @@ class Recorder(Protocol):
         """Write deeds; comes last in a transaction."""
 
 
-
 @dataclass(frozen=True, slots=True)
 class Transaction:
     """An open transaction of one actor: statements in, rows as dictionaries out.

@@ -9,6 +9,7 @@ from typing import Any
 
 from mnemic.checks import one_of, whole
 from mnemic.cursors import decode_cursor, encode_cursor
+from mnemic.errors import InvalidInput
 from mnemic.keys import KeyRing
 from mnemic.model import Actor, known_actor
 from mnemic.storage.pool import Database
@@ -31,6 +32,7 @@ from mnemic.tasks.state import (
 )
 from mnemic.tasks.workflows import Workflow, Workflows
 from mnemic.tasks.writer import Writer, replayed, require_key
+from mnemic.text import normalise
 
 _SQL = statements("tasks")
 MAX_PAGE = 1_000
@@ -175,14 +177,14 @@ class Tasks:
         """Return a page of tasks, the last changed first, with the total of all pages.
 
         ``limit`` is 1 to 1,000. Raises InvalidInput (``limit_out_of_range``, ``unknown_status``,
-        ``invalid_cursor``). A task that is changed meanwhile moves to the first page.
+        ``unknown_task_type``, ``invalid_cursor``). A task that is changed meanwhile moves to the first page.
         """
         whole(limit, 1, MAX_PAGE, "limit")
         before_at, before_id = (None, None) if cursor is None else decode_cursor(cursor)
         params: dict[str, Any] = {
             "scope_key": known_actor(actor).user_scope,
             "user_id": actor.user,
-            "task_type": None if task_type is None else str(task_type),
+            "task_type": None if task_type is None else _nameable(task_type),
             "of_status": None if status is None else one_of(status, STATUSES, "status"),
             "before_at": before_at,
             "before_id": before_id,
@@ -285,3 +287,11 @@ class Tasks:
 
 def _given(data: Mapping[str, object] | None) -> Mapping[str, object]:
     return {} if data is None else data
+
+
+def _nameable(task_type: object) -> str:
+    """Return what a task type may be called, declared here or not; no other text goes to the database."""
+    text = str(task_type)
+    if normalise(text).text != text:
+        raise InvalidInput("unknown_task_type", "No task type has a name like this.")
+    return text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -14,16 +14,17 @@ from mnemic.api.bodies import ChangeMemory
 from mnemic.api.doors import Asked, Who
 from mnemic.api.guard import Guarded
 from mnemic.api.paths import ItemId
-from mnemic.api.preconditions import Expected, StaleVersion, etag, expected
+from mnemic.api.preconditions import etag, expected, stale_is_told
 from mnemic.api.queries import Rehearsal
 from mnemic.api.replies import reply
 from mnemic.api.routes.memory import deleted
 from mnemic.api.views import plain, verdict_view
-from mnemic.errors import Conflict, InvalidInput
+from mnemic.errors import InvalidInput
+from mnemic.longterm.items import Deletion
 from mnemic.model import Verdict
 
 router = APIRouter(prefix="/api/memory/{item_id}", route_class=Guarded, tags=["memory"])
-_NOT_NULL = ("content", "memory_type", "confidence", "metadata")
+_NOT_NULL = ("content", "memory_type", "confidence", "metadata", "visibility")
 
 
 @router.get("", operation_id="getMemory", response_model=ItemAnswer)
@@ -51,19 +52,17 @@ async def change(who: Who, item_id: ItemId, body: ChangeMemory) -> Response:
     version is there. A verdict ``duplicate`` or ``rejected`` changed nothing.
     """
     meant, named = expected(who.header("if-match")), _named(body)
-    version = await _version(who, item_id, meant)
+    before: int | None = None
 
     async def work() -> Verdict:
-        try:
-            verdict = await who.memory.update(who.actor, item_id, expected_version=version, **named)
-        except Conflict as error:
-            if error.code == "version_conflict" and version is not None:
-                raise StaleVersion(error) from error
-            raise
+        nonlocal before
+        before = await meant.version(_current(who, item_id))
+        with stale_is_told(before):
+            verdict = await who.memory.update(who.actor, item_id, expected_version=before, **named)
         who.service.metrics.decided([verdict])
         return verdict
 
-    return await who.write(work, _changed(version))
+    return await who.write(work, lambda verdict: _changed(verdict, before))
 
 
 def _named(body: ChangeMemory) -> dict[str, Any]:
@@ -79,33 +78,35 @@ def _named(body: ChangeMemory) -> dict[str, Any]:
     return named
 
 
-async def _version(who: Asked, item_id: str, meant: Expected) -> int | None:
-    """Return the one version that may be changed, None for whichever is there."""
-    if meant.any:
-        return None
-    if len(meant.versions) == 1:
-        return meant.versions[0]
-    current = (await who.memory.get(who.actor, item_id)).version
-    meant.require(current)
-    return current
+def _current(who: Asked, item_id: str) -> Callable[[], Awaitable[int]]:
+    async def version() -> int:
+        return (await who.memory.get(who.actor, item_id)).version
+
+    return version
 
 
-def _changed(version: int | None) -> Callable[[Verdict], Answer]:
-    """Return what makes the answer; the ETag is the version that is there now, where it is known."""
-
-    def render(verdict: Verdict) -> Answer:
-        body = verdict_view(verdict)
-        if version is None:
-            return reply(body)
-        kept = verdict.outcome in ("duplicate", "rejected")
-        return reply(body, ETag=etag(version if kept else version + 1))
-
-    return render
+def _changed(verdict: Verdict, before: int | None) -> Answer:
+    """Return the answer to a change; the ETag is the version that is there now, where it is known."""
+    body = verdict_view(verdict)
+    if before is None:
+        return reply(body)
+    kept = verdict.outcome in ("duplicate", "rejected")
+    return reply(body, ETag=etag(before if kept else before + 1))
 
 
 @router.delete("", operation_id="deleteMemory", response_model=DeletionAnswer)
 async def delete(who: Who, item_id: ItemId, query: Annotated[Rehearsal, Query()]) -> Response:
-    """Remove a memory with the earlier versions behind it; nothing of them stays."""
-    return await who.write(
-        lambda: who.memory.delete(who.actor, item_id, dry_run=query.dry_run), deleted
-    )
+    """Remove a memory with the earlier versions behind it; nothing of them stays.
+
+    With ``If-Match`` only the version that it names: 412 when another one is there.
+    """
+    meant = expected(who.header("if-match"), required=False)
+
+    async def work() -> Deletion:
+        version = await meant.version(_current(who, item_id))
+        with stale_is_told(version):
+            return await who.memory.delete(
+                who.actor, item_id, dry_run=query.dry_run, expected_version=version
+            )
+
+    return await who.write(work, deleted)

@@ -15,12 +15,16 @@ from mnemic.api.guard import Guarded
 from mnemic.api.paths import ProjectId
 from mnemic.api.preconditions import StaleVersion, etag, expected
 from mnemic.api.profile_shapes import (
+    ListChanges,
     ProfileAnswer,
+    ProfileHistoryAnswer,
     ProjectProfileAnswer,
     ProjectProfileFields,
     ShowProfile,
+    ShowProjectProfile,
     UserProfileFields,
 )
+from mnemic.api.queries import Paged
 from mnemic.api.replies import reply
 from mnemic.api.views import plain
 from mnemic.errors import Conflict
@@ -37,9 +41,19 @@ T = TypeVar("T", Profile, ProjectProfile)
 async def get(who: Who, query: Annotated[ShowProfile, Query()]) -> Response:
     """Return the user's profile, with its version as ETag; e-mail and phone masked.
 
-    ``contact=true`` shows them in full.
+    ``contact=true`` shows them in full. ``as_of`` asks what it was at a moment.
     """
-    return await who.read(who.memory.profiles.get(who.actor, contact=query.contact), _shown)
+    asked = who.memory.profiles.get(who.actor, contact=query.contact, as_of=query.as_of)
+    return await who.read(asked, _shown)
+
+
+@users.get("/history", operation_id="profileHistory", response_model=ProfileHistoryAnswer)
+async def history(who: Who, query: Annotated[ListChanges, Query()]) -> Response:
+    """Return how the user's profile changed, newest first; e-mail and phone masked."""
+    asked = who.memory.profiles.history(
+        who.actor, limit=query.limit, cursor=query.cursor, contact=query.contact
+    )
+    return await who.read(asked, lambda found: reply(plain(found)))
 
 
 @users.patch("", operation_id="changeProfile", response_model=ProfileAnswer)
@@ -58,9 +72,23 @@ async def put(who: Who, body: UserProfileFields) -> Response:
 
 
 @projects.get("", operation_id="getProjectProfile", response_model=ProjectProfileAnswer)
-async def get_project(who: Who, project_id: ProjectId) -> Response:
-    """Return a project's profile, with its version as ETag, to its members."""
-    return await who.read(who.memory.profiles.get_project(who.actor, project_id), _shown)
+async def get_project(
+    who: Who, project_id: ProjectId, query: Annotated[ShowProjectProfile, Query()]
+) -> Response:
+    """Return a project's profile, with its version as ETag, to its members; ``as_of`` a moment."""
+    asked = who.memory.profiles.get_project(who.actor, project_id, as_of=query.as_of)
+    return await who.read(asked, _shown)
+
+
+@projects.get("/history", operation_id="projectProfileHistory", response_model=ProfileHistoryAnswer)
+async def project_history(
+    who: Who, project_id: ProjectId, query: Annotated[Paged, Query()]
+) -> Response:
+    """Return how a project's profile changed, newest first, to its members."""
+    asked = who.memory.profiles.project_history(
+        who.actor, project_id, limit=query.limit, cursor=query.cursor
+    )
+    return await who.read(asked, lambda found: reply(plain(found)))
 
 
 @projects.patch("", operation_id="changeProjectProfile", response_model=ProjectProfileAnswer)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -13,13 +14,12 @@ from mnemic.api.bodies import ChangeProject, NewProject
 from mnemic.api.doors import Asked, Who
 from mnemic.api.guard import Guarded
 from mnemic.api.paths import ProjectId
-from mnemic.api.preconditions import StaleVersion, etag, expected
+from mnemic.api.preconditions import etag, expected, stale_is_told
 from mnemic.api.queries import Confirmed
 from mnemic.api.replies import reply
 from mnemic.api.routes.memory import require_confirmation
 from mnemic.api.views import plain, segment
-from mnemic.errors import Conflict
-from mnemic.projects import Project
+from mnemic.projects import Project, ProjectDeletion
 
 router = APIRouter(prefix="/api/projects", route_class=Guarded, tags=["projects"])
 
@@ -49,36 +49,41 @@ async def get(who: Who, project_id: ProjectId) -> Response:
 async def rename(who: Who, project_id: ProjectId, body: ChangeProject) -> Response:
     """Give a project another name; ``If-Match`` as with memories."""
     meant = expected(who.header("if-match"))
-    version = None if meant.any else await _version(who, project_id, meant.versions)
 
     async def work() -> Project:
-        try:
+        version = await meant.version(_current(who, project_id))
+        with stale_is_told(version):
             return await who.memory.projects.rename(
                 who.actor, project_id, body.name, expected_version=version
             )
-        except Conflict as error:
-            if error.code == "version_conflict" and version is not None:
-                raise StaleVersion(error) from error
-            raise
 
     return await who.write(work, _shown)
 
 
-async def _version(who: Asked, project_id: str, meant: tuple[int, ...]) -> int:
-    if len(meant) == 1:
-        return meant[0]
-    current = (await who.memory.projects.get(who.actor, project_id)).version
-    return current if current in meant else 0
+def _current(who: Asked, project_id: str) -> Callable[[], Awaitable[int]]:
+    async def version() -> int:
+        return (await who.memory.projects.get(who.actor, project_id)).version
+
+    return version
 
 
 @router.delete("/{project_id}", operation_id="deleteProject", response_model=ProjectDeletionAnswer)
 async def delete(who: Who, project_id: ProjectId, query: Annotated[Confirmed, Query()]) -> Response:
-    """Remove a project with everything in it. An owner's alone; needs ``confirm=true``."""
+    """Remove a project with everything in it. An owner's alone; needs ``confirm=true``.
+
+    With ``If-Match`` only the version that it names: 412 when another one is there.
+    """
     require_confirmation(query)
-    return await who.write(
-        lambda: who.memory.projects.delete(who.actor, project_id, dry_run=query.dry_run),
-        lambda gone: reply(plain(gone)),
-    )
+    meant = expected(who.header("if-match"), required=False)
+
+    async def work() -> ProjectDeletion:
+        version = await meant.version(_current(who, project_id))
+        with stale_is_told(version):
+            return await who.memory.projects.delete(
+                who.actor, project_id, dry_run=query.dry_run, expected_version=version
+            )
+
+    return await who.write(work, lambda gone: reply(plain(gone)))
 
 
 def project_view(project: Project) -> dict[str, Any]:

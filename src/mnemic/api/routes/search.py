@@ -18,6 +18,7 @@ from mnemic.api.replies import reply
 from mnemic.api.views import hit_view, plain, verdict_view
 from mnemic.longterm.passes import PassReport
 from mnemic.model import Hit, ResourceHit
+from mnemic.retrieval.wanted import is_cut
 
 router = APIRouter(prefix="/api/memory", route_class=Guarded, tags=["search"])
 _READS: dict[str, Any] = {RIGHT: "read"}
@@ -43,11 +44,11 @@ async def search_by_body(who: Who, body: SearchMemory) -> Response:
 
 async def _searched(who: Asked, asked: dict[str, Any]) -> Response:
     found = who.memory.search_memories(who.actor, **asked)
-    return await who.read(found, _hits)
 
+    def shown(hits: Sequence[Hit | ResourceHit]) -> Answer:
+        return reply({"hits": [hit_view(hit) for hit in hits], "query_cut": is_cut(asked["query"])})
 
-def _hits(hits: Sequence[Hit | ResourceHit]) -> Answer:
-    return reply({"hits": [hit_view(hit) for hit in hits]})
+    return await who.read(found, shown)
 
 
 @router.post(
@@ -56,7 +57,9 @@ def _hits(hits: Sequence[Hit | ResourceHit]) -> Answer:
 async def context(who: Who, body: BuildContext) -> Response:
     """Return what is relevant as text for the end of a system prompt, framed as data."""
     text = who.memory.build_context(who.actor, body.query, body.budget_tokens)
-    return await who.read(text, lambda text: reply({"context": text}))
+    return await who.read(
+        text, lambda text: reply({"context": text, "query_cut": is_cut(body.query)})
+    )
 
 
 @router.post(

@@ -39,18 +39,13 @@ async def learn(service: MemoryService, actor: Actor, said: str) -> None:
     turns = await service.sessions.tail(actor, _BEFORE)
     users = [number for number, turn in enumerate(turns) if turn.role == "user"]
     first_new = users[-1] if users else len(turns)
-    if not has_model(service) and not extract_rules(turns, first_new=first_new):
+    if not service.has_chat_model and not extract_rules(turns, first_new=first_new):
         await service.resources.index(actor)
         return
     try:
         await service.extract(actor)
     except RateLimited:
         await _explicit(service, actor, turns, first_new)
-
-
-def has_model(service: MemoryService) -> bool:
-    """Tell whether a chat model extracts, where otherwise rules do."""
-    return service.settings.chat_model is not None or service._given_chat is not None
 
 
 async def _one_by_one(service: MemoryService, actor: Actor, turns: Sequence[Turn]) -> None:

@@ -72,8 +72,9 @@ class Memories:
         """
         value_text(value)
         draft = checked(self._draft(value, "user", None))
-        result = self._service._parts.writer.screen(actor, draft)
-        return result if isinstance(result, Verdict) else None
+        return await self._service.validate_memory(
+            actor, draft.content, confidence=draft.confidence, metadata=draft.metadata
+        )
 
     async def put(
         self, actor: Actor, place: Place, key: str, value: Mapping[str, Any], minutes: float | None

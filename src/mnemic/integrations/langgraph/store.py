@@ -111,7 +111,7 @@ class MnemicStore(BaseStore):
 
     async def _done(self, ops: list[Op], actor: Actor) -> list[Result]:
         service = self._crossing.service
-        shelf = Shelf(service._parts, self._declared)
+        shelf = Shelf(service.parts, self._declared)
         memories = Memories(service, self._source, self._confidence)
         puts = [self._put(op, actor) for op in ops if isinstance(op, PutOp)]
         last = {(put.place.scope_key, put.place.known_as, put.key): put for put in puts}

@@ -7,7 +7,7 @@ Streams carry a heartbeat. Who asks stands in the request's headers, never in it
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
@@ -60,7 +60,10 @@ class Endpoint:
         *,
         rates: Rates | None = None,
         path: str = PATH,
+        hosts: Sequence[str] = (),
     ) -> None:
+        """``hosts`` are the names that it may be called by and that pages may call it from, on any port; with
+        none it answers under every name."""
         self._auth = auth
         self._rates = rates
 
@@ -72,8 +75,7 @@ class Endpoint:
             streamable_http_path=path,
             stateless_http=True,
             max_request_body_size=memory.settings.max_body_bytes,
-            # who has no credential is turned away before that: a name that was rebound gains nothing
-            transport_security=TransportSecuritySettings(enable_dns_rebinding_protection=False),
+            transport_security=_by_name(hosts),
         )
 
     @asynccontextmanager
@@ -108,6 +110,21 @@ def _who(caller: Caller, right: Right) -> Actor:
     if not isinstance(identity, Identity):
         raise Unauthenticated("credential_missing", "Send an API key: Authorization: Bearer mk_...")
     return identity.require(right)
+
+
+def _by_name(hosts: Sequence[str]) -> TransportSecuritySettings:
+    """Return what keeps out pages whose host name was rebound to this machine."""
+    return TransportSecuritySettings(
+        # who has no credential is turned away before that: a name that was rebound gains nothing anyway
+        enable_dns_rebinding_protection=bool(hosts),
+        allowed_hosts=[form for host in hosts for form in (host, f"{host}:*")],
+        allowed_origins=[
+            f"{scheme}://{form}"
+            for host in hosts
+            for scheme in ("http", "https")
+            for form in (host, f"{host}:*")
+        ],
+    )
 
 
 def _headers(scope: Scope) -> list[tuple[str, str]]:

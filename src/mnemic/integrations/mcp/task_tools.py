@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import getdoc
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import MCPServer
@@ -37,7 +38,7 @@ class TaskTools:
             (self.task_complete, ADDS),
             (self.task_fail, ADDS),
         ):
-            server.add_tool(tool, annotations=hints)
+            server.add_tool(tool, description=getdoc(tool), annotations=hints)
 
     async def task_create(
         self,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import getdoc
 from typing import Annotated, Any
 
 from mcp.server.mcpserver import MCPServer
@@ -66,7 +67,7 @@ class MemoryTools:
             (self.memory_confirm, ADDS),
             (self.memory_delete, CHANGES),
         ):
-            server.add_tool(tool, annotations=hints)
+            server.add_tool(tool, description=getdoc(tool), annotations=hints)
 
     async def memory_add(
         self,

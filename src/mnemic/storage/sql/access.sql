@@ -21,7 +21,7 @@ order by created_at, prefix
 update api_key
 set revoked_at = coalesce(revoked_at, now())
 where prefix = %(prefix)s
-returning prefix, kind, user_id, scopes, created_at, expires_at, revoked_at, last_used_at
+returning prefix, kind, user_id, scopes, created_at, expires_at, revoked_at, last_used_at, revoked_at = now() as just_now
 
 -- name: drop_expired
 select drop_expired_answers(%(most)s)

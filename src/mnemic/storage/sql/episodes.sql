@@ -5,6 +5,18 @@ insert into thread (scope_key, thread_id, session_id, session_scope, project_id)
 values (%(scope_key)s, %(thread_id)s, %(session_id)s, %(session_scope)s, %(project_id)s)
 on conflict do nothing
 
+-- name: begin_thread
+insert into thread as h (scope_key, thread_id, session_id, session_scope, project_id)
+values (%(scope_key)s, %(thread_id)s, %(session_id)s, %(session_scope)s, %(project_id)s)
+on conflict (scope_key, thread_id) do update
+set last_active_at = clock_timestamp(),
+    session_id = case when %(named)s then excluded.session_id else h.session_id end,
+    session_scope = case when %(named)s then excluded.session_scope else h.session_scope end,
+    project_id = coalesce(excluded.project_id, h.project_id)
+returning h.session_id, h.lease_token, h.lease_until > clock_timestamp() as leased,
+          exists (select from session s where s.scope_key = h.session_scope and s.session_id = h.session_id
+                  and s.closed_at is not null) as closed
+
 -- name: life
 select key_epoch
 from app_user
@@ -46,6 +58,19 @@ where thread_id = %(thread_id)s and checkpoint_ns = %(checkpoint_ns)s
 order by checkpoint_id desc
 limit 1
 
+-- name: newest_and_snapshot
+-- of a thread that is held: what a root checkpoint comes after, and the snapshot that it has to take in
+select n.checkpoint_id as newest, s.thread_id, s.session_id, s.checkpoint_id, s.snapshot_enc
+from thread h
+left join lateral (
+    select c.checkpoint_id from checkpoints c
+    where c.thread_id = h.thread_id and c.checkpoint_ns = %(checkpoint_ns)s
+    order by c.checkpoint_id desc limit 1) n on true
+left join session_state_snapshot s
+  on s.scope_key = h.scope_key and s.thread_id = h.thread_id and %(checkpoint_ns)s::text = ''
+  and (s.early > 0 or s.checkpoint_id = %(checkpoint_id)s)
+where h.scope_key = %(scope_key)s and h.thread_id = %(thread_id)s
+
 -- name: parent_of
 select parent_checkpoint_id
 from checkpoints
@@ -85,12 +110,6 @@ select s.thread_id, s.session_id, s.checkpoint_id, s.status, s.waiting, s.update
                where h.scope_key = s.scope_key and h.thread_id = s.thread_id and e.closed_at is not null) as closed
 from session_state_snapshot s
 where s.scope_key = %(scope_key)s and s.thread_id = %(thread_id)s
-
--- name: snapshot_at
-select thread_id, session_id, checkpoint_id, status, waiting, updated_at, snapshot_enc
-from session_state_snapshot
-where scope_key = %(scope_key)s and thread_id = %(thread_id)s
-  and (early > 0 or checkpoint_id = %(checkpoint_id)s)
 
 -- name: unsettled
 select thread_id, session_id, checkpoint_id, status, waiting, updated_at, snapshot_enc

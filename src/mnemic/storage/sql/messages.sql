@@ -18,7 +18,7 @@ values (%(scope_key)s, %(session_id)s, %(seq)s, %(role)s, %(content_enc)s, %(spe
         %(tool_calls_enc)s, %(tool_call_id_enc)s, %(intent_enc)s, %(client_mac)s, %(pinned)s)
 
 -- name: append_turns
--- In one round trip, where nothing has to be looked up first: migrations/0018_append.sql.
+-- In one round trip, where nothing has to be looked up first: migrations/0017_append.sql.
 select * from {schema}.append_turns(
     %(asker_scopes)s, %(asker_sessions)s, %(asker)s, %(asker_project)s, %(asker_user)s,
     %(scope_key)s, %(session_id)s, %(last)s::bigint, %(epoch)s::int, %(unasked)s,

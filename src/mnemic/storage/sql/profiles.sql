@@ -47,12 +47,13 @@ on conflict (scope_key) do nothing
 -- name: user
 select username_enc, background_enc, profession_enc, communication_style_enc, response_format_enc,
     language_preference_enc, characteristics_enc, content_enc, expertise_areas_enc, programming_languages_enc,
-    frequently_used_tools_enc, email_enc, phone_enc, preferences_enc, version, is_deleted, stale_at, created_at,
-    updated_at
+    frequently_used_tools_enc, email_enc, phone_enc, preferences_enc, version, is_deleted, stale_at, asleep_at,
+    created_at, updated_at
 from user_profile
 where scope_key = %(scope_key)s
 
 -- name: put_user
+-- Its time is that of its change in the history: later than the one before, whoever waited for the lock.
 update user_profile
 set username_enc = %(username_enc)s, background_enc = %(background_enc)s, profession_enc = %(profession_enc)s,
     communication_style_enc = %(communication_style_enc)s, response_format_enc = %(response_format_enc)s,
@@ -62,7 +63,8 @@ set username_enc = %(username_enc)s, background_enc = %(background_enc)s, profes
     frequently_used_tools_enc = %(frequently_used_tools_enc)s,
     email_enc = %(email_enc)s, email_mac = %(email_mac)s, phone_enc = %(phone_enc)s, phone_mac = %(phone_mac)s,
     preferences_enc = %(preferences_enc)s, version = %(version)s, stale_at = %(stale_at)s,
-    is_deleted = %(is_deleted)s, deleted_at = case when %(is_deleted)s then now() end, updated_at = now()
+    is_deleted = %(is_deleted)s, deleted_at = case when %(is_deleted)s then now() end,
+    updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
 where scope_key = %(scope_key)s and version = %(version)s - 1
 returning created_at, updated_at
 
@@ -86,7 +88,8 @@ on conflict (scope_key) do nothing
 update project_profile
 set project_goal_enc = %(project_goal_enc)s, tech_stack_enc = %(tech_stack_enc)s,
     constraints_enc = %(constraints_enc)s, team_conventions_enc = %(team_conventions_enc)s,
-    current_phase_enc = %(current_phase_enc)s, version = %(version)s, stale_at = %(stale_at)s, updated_at = now()
+    current_phase_enc = %(current_phase_enc)s, version = %(version)s, stale_at = %(stale_at)s,
+    updated_at = greatest(clock_timestamp(), updated_at + interval '1 microsecond')
 where scope_key = %(scope_key)s and version = %(version)s - 1
 returning created_at, updated_at
 
