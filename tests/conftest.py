@@ -58,7 +58,7 @@ def pytest_configure(config: pytest.Config) -> None:
     if not hasattr(config, "workerinput"):
         os.environ[_RUN] = _made()
         if config.option.basetemp is None:
-            config.option.basetemp = str(Path(os.environ[_RUN]) / "tmp")
+            config.option.basetemp = str(Path(os.environ[_RUN]) / "t")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -67,15 +67,18 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def _made() -> str:
-    """Make the directory of this run, in memory if there is enough; runs that were killed left theirs."""
+    """Make the directory of this run, in memory if there is enough; runs that were killed left theirs.
+
+    Its name is short: sockets lie below it.
+    """
     usable = os.access(_MEMORY, os.W_OK | os.X_OK)
     place = _MEMORY if usable else Path(tempfile.gettempdir())
-    for left in place.glob("memory-tests-*-*"):
-        if not psutil.pid_exists(int(left.name.split("-")[2])):
+    for left in place.glob("mt-*-*"):
+        if not psutil.pid_exists(int(left.name.split("-")[1])):
             shutil.rmtree(left, ignore_errors=True)
     if usable and shutil.disk_usage(_MEMORY).free < _ENOUGH:
         place = Path(tempfile.gettempdir())
-    return tempfile.mkdtemp(prefix=f"memory-tests-{os.getpid()}-", dir=place)
+    return tempfile.mkdtemp(prefix=f"mt-{os.getpid()}-", dir=place)
 
 
 def make_quick(joined: Joined) -> None:

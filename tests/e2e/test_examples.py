@@ -73,6 +73,7 @@ def test_the_chat_loop_remembers_with_any_compatible_model(cli: Cli) -> None:
         }
         first = run(cli, "chat_loop.py", "记住：我最喜欢喝乌龙茶\n你好\n\n", **env)
         second = run(cli, "chat_loop.py", "我最喜欢喝什么？\n\n", **env)
+        assert run(cli, "chat_loop.py", "", **env) == ""
     assert (first.split("\n")[:2], second.split("\n")[0]) == (["answer 1", "answer 2"], "answer 3")
     assert prompts[0] == "You are a friendly assistant."
     assert "我最喜欢喝乌龙茶" in prompts[2]

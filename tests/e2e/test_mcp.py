@@ -6,14 +6,17 @@ import json
 import os
 import subprocess
 import time
+import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 
 from e2e.program import MNEMIC, Cli
+from mnemic.cli.mcp import HOST, PORT
 
 ROOT = Path(__file__).parents[2]
 
@@ -103,13 +106,25 @@ def test_a_user_who_cannot_be_is_told_before_anything_starts(cli: Cli) -> None:
     assert loopback.json["reason"] == "local_is_loopback_only"
 
 
+def servers_of(snippet: Path) -> Any:
+    """Return what a configuration file tells a client of the one server in it."""
+    text = snippet.read_text(encoding="utf-8")
+    reads = {".json": json.loads, ".toml": tomllib.loads, ".yaml": yaml.safe_load}
+    told = reads[snippet.suffix](text)
+    names = ("mcpServers", "servers", "context_servers", "mcp_servers")
+    (servers,) = (told[name] for name in names if name in told)
+    (server,) = servers if isinstance(servers, list) else servers.values()
+    return server
+
+
+SNIPPETS = sorted((ROOT / "examples" / "mcp").iterdir())
+
+
 @pytest.mark.parametrize(
-    "snippet", sorted((ROOT / "examples" / "mcp").glob("*.json")), ids=lambda p: p.name
+    "snippet", [one for one in SNIPPETS if one.name != "http.json"], ids=lambda p: p.name
 )
 async def test_the_configuration_snippets_start_a_server(cli: Cli, snippet: Path) -> None:
-    text = json.loads(snippet.read_text(encoding="utf-8"))  # noqa: ASYNC240 - a small file
-    servers = text.get("mcpServers") or text["servers"]
-    (server,) = servers.values()
+    server = servers_of(snippet)
     assert server["command"] == "mnemic"
     env = cli.env | server.get("env", {}) | {"MNEMIC_DATA_DIR": cli.env["MNEMIC_DATA_DIR"]}
     given = StdioServerParameters(command=str(MNEMIC), args=server["args"], env=env)
@@ -128,11 +143,16 @@ async def test_over_http_the_key_that_is_shown_lets_its_user_in(cli: Cli) -> Non
         stderr=subprocess.PIPE,
         text=True,
     )
+    snippet = servers_of(ROOT / "examples" / "mcp" / "http.json")
+    assert (snippet["type"], snippet["url"]) == ("http", f"http://{HOST}:{PORT}/mcp")
     try:
         assert process.stdout is not None
         told = json.loads(process.stdout.readline())
         assert told["user"] == "mia"
-        headers = {"authorization": f"Bearer {told['key']}"}
+        headers = {
+            name: value.replace("${MNEMIC_KEY}", told["key"])
+            for name, value in snippet["headers"].items()
+        }
         async with (
             httpx2.AsyncClient(headers=headers, timeout=30) as http,
             Client(streamable_http_client(told["url"], http_client=http)) as client,

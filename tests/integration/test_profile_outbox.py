@@ -108,7 +108,7 @@ async def test_a_write_that_fails_asks_for_nothing(
     async def broken(*given: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr(stub_memory._parts.deployment.database, "recorder", broken)
+    monkeypatch.setattr(stub_memory._parts.audit, "record_all", broken)
     with pytest.raises(RuntimeError):
         await stub_memory.add_explicit_memory(KIM, "I like steak")
     assert await waiting(owner) == 1

@@ -43,7 +43,10 @@ class Pool:
                 revive=joined.revive if joined else None,
             )
             database.recorder = deployment.database.recorder
-            database.noticed, database.waker = deployment.database.noticed, deployment.database.waker
+            database.noticed, database.waker = (
+                deployment.database.noticed,
+                deployment.database.waker,
+            )
             return database
 
         return cls(make)

@@ -14,7 +14,9 @@ from collections.abc import Callable, Container, Iterable
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
+from uuid import UUID
 
 import ormsgpack
 from langgraph.checkpoint.serde._msgpack import SAFE_MSGPACK_TYPES
@@ -68,7 +70,18 @@ class Lock:
         return Lock(self.key, self.scope_key, thread_id)
 
     def _at(self, what: str, version: int) -> bytes:
-        return place("checkpoint", self.scope_key, self.thread_id, what, version)
+        return _place(self.scope_key, self.thread_id, what, version)
+
+
+@lru_cache(1_024)
+def _place(scope_key: str, thread_id: str, what: str, version: int) -> bytes:
+    return place("checkpoint", scope_key, thread_id, what, version)
+
+
+@lru_cache(1_024)
+def _cipher(key_id: UUID) -> str:
+    """Return what stands behind a value's type: how it was sealed, and by which key."""
+    return f"{CIPHER}-{key_id}"
 
 
 _KEYS = ormsgpack.OPT_NON_STR_KEYS
@@ -116,7 +129,7 @@ class SealedSerializer(JsonPlusSerializer):
         """Return type and sealed bytes. Raises InvalidInput (``value_not_serializable``)."""
         lock = _LOCK.get()
         kind, data = self.plain(obj.value if isinstance(obj, Whole) else obj)
-        return f"{kind}+{CIPHER}-{lock.key.key_id}", lock.seal(data)
+        return f"{kind}+{_cipher(lock.key.key_id)}", lock.seal(data)
 
     def loads_typed(self, data: tuple[str, bytes]) -> Any:
         """Return the value. Raises StorageError (``checkpoint_not_sealed``, ``checkpoint_type_unknown``) and
@@ -165,7 +178,7 @@ def opened(lock: Lock, kind: str, sealed: bytes) -> tuple[str, bytes]:
         raise StorageError(
             "checkpoint_not_sealed", "A checkpoint holds a value that Mnemic did not write."
         )
-    if cipher != f"{CIPHER}-{lock.key.key_id}":
+    if cipher != _cipher(lock.key.key_id):
         raise KeyUnavailable("unknown_key_id", "A value was sealed with a key that is not at hand.")
     return plain, lock.open(sealed)
 

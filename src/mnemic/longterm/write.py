@@ -192,7 +192,7 @@ class Writer:
                 tx = opened if ahead else replace(opened, audit=None)
                 place = await self._place(tx, actor, spot, items[0].model)
                 if not self.models.is_written(tx, place.scope_key, place.model):
-                    raise switched()
+                    await self.models.require(tx, actor, place.scope_key, place.model)
                 verdicts = await self._in_order(place, actor, rows, opinions)
                 deeds = [deed for verdict in verdicts if (deed := deed_of(verdict)) is not None]
                 await tx.answer(verdicts[0] if len(verdicts) == 1 else verdicts, *deeds)

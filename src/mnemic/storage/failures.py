@@ -52,7 +52,7 @@ def translate(error: psycopg.Error) -> MnemicError:
         )
     if isinstance(error, errors.InsufficientPrivilege):
         return PermissionDenied("database_denied", "The database refused access to these rows.")
-    if isinstance(error, errors.UniqueViolation) and error.diag.constraint_name == "audit_log_pkey":
+    if isinstance(error, errors.NotNullViolation) and error.diag.table_name == "audit_log":
         return Conflict("audit_moved", "Somebody else was recorded at this moment; try again.")
     if isinstance(error, errors.UniqueViolation):
         return Conflict("already_exists", "The same row exists already; read again.")

@@ -14,16 +14,17 @@ where chain = %(chain)s
 for no key update
 
 -- name: append
--- Where another entry took this place meanwhile, the key of the log refuses it.
+-- The chain's row comes first. Where another entry took this place meanwhile, there is no chain to write to.
 with moved as (
     update audit_chain
     set seq = %(seq)s, last_mac = %(entry_mac)s, head_mac = %(head_mac)s
     where chain = %(chain)s and seq = %(seq)s - 1
+    returning chain
 )
 insert into audit_log (chain, seq, at, action, why, user_mac, credential_mac, target_mac, before_mac, after_mac,
     entry_mac)
-values (%(chain)s, %(seq)s, %(at)s, %(action)s, %(why)s, %(user_mac)s, %(credential_mac)s, %(target_mac)s,
-    %(before_mac)s, %(after_mac)s, %(entry_mac)s)
+values ((select chain from moved), %(seq)s, %(at)s, %(action)s, %(why)s, %(user_mac)s, %(credential_mac)s,
+    %(target_mac)s, %(before_mac)s, %(after_mac)s, %(entry_mac)s)
 
 -- name: mine
 select chain, seq, at, action, why, user_mac, credential_mac, target_mac, before_mac, after_mac
