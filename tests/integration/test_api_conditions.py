@@ -127,6 +127,51 @@ async def test_a_change_sent_again_gets_its_first_answer_whatever_tags_it_names(
     assert [answer.json().get("version") for answer in named] == [2, 2]
 
 
+async def test_an_edit_of_a_profile_sent_again_gets_its_first_answer(
+    kim: httpx2.AsyncClient,
+) -> None:
+    there = (await kim.get("/api/memory/profile")).json()["version"]
+    headers = {"if-match": f'"{there}", "{there + 7}"', "idempotency-key": "p-1"}
+    answers = [
+        await kim.patch("/api/memory/profile", json={"username": "Kim"}, headers=headers)
+        for _ in range(2)
+    ]
+    assert [answer.status_code for answer in answers] == [200, 200]
+    assert answers[0].text == answers[1].text
+    told(
+        await kim.patch(
+            "/api/memory/profile",
+            json={"username": "Li"},
+            headers={"if-match": headers["if-match"]},
+        ),
+        412,
+        "version_conflict",
+    )
+
+
+async def test_the_cursor_of_another_user_or_list_is_refused_everywhere(
+    served: Served, kim: httpx2.AsyncClient, user: str
+) -> None:
+    for number in range(3):
+        await _added(kim, f"Shelf {number} holds {number * 13 + 2} boxes")
+        await kim.post("/api/tasks", json={"task_type": "data_approval"})
+        await kim.post(
+            "/api/resources",
+            content=f"Page {number} of the manual.",
+            headers={"content-type": "text/plain"},
+        )
+    lists = ("/api/memory", "/api/tasks", "/api/resources")
+    cursors = [(await kim.get(f"{path}?limit=1")).json()["cursor"] for path in lists]
+    async with _client(served, f"lee-{user}") as lee:
+        for path, own in zip(lists, cursors, strict=True):
+            assert (await kim.get(path, params={"limit": "1", "cursor": own})).status_code == 200
+            for cursor in cursors:
+                asked = {"limit": "1", "cursor": cursor}
+                told(await lee.get(path, params=asked), 422, "invalid_cursor")
+                if cursor != own:
+                    told(await kim.get(path, params=asked), 422, "invalid_cursor")
+
+
 async def test_anothers_memory_tells_no_version(
     served: Served, kim: httpx2.AsyncClient, user: str
 ) -> None:

@@ -114,11 +114,15 @@ async def test_a_place_that_was_taken_meanwhile_lets_nothing_be_kept(
     audit: Audit, check: Check
 ) -> None:
     audit._database.recorder = audit
-    with pytest.raises(Conflict) as raised:
+
+    async def overtaken() -> None:
         async with audit._database.transaction(KIM, writes=KIM.user_scope) as tx:
+            await audit.record(tx, KIM, "add_item")
             async with audit._database.transaction(KIM) as other:
                 await audit.record(other, KIM, "edit_item")
-            await audit.record(tx, KIM, "add_item")
+
+    with pytest.raises(Conflict) as raised:
+        await overtaken()
     assert raised.value.code == "audit_moved"
     assert (await check()).sound
     assert [entry.action for entry in (await audit.mine(KIM)).entries] == ["edit_item"]

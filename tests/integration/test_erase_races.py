@@ -23,6 +23,7 @@ from conftest import Connect, Connection, Server
 from mnemic.deployment import Deployment
 from mnemic.errors import Conflict, PermissionDenied
 from mnemic.model import Actor, Turn
+from mnemic.storage.migrate import private_schema
 
 if TYPE_CHECKING:
     from mnemic.service import MemoryService
@@ -62,15 +63,16 @@ async def hammer(memory: MemoryService, number: int, stop: asyncio.Event) -> int
 async def sealed_by(owner: Any, schema: str) -> dict[str, set[str]]:
     """Which keys seal a value, by table; of every bytea column that ends in _enc."""
     columns = await owner.execute(
-        "select table_name, column_name from information_schema.columns where table_schema = %s"
-        " and right(column_name, 4) = '_enc' and udt_name = 'bytea'",
-        [schema],
+        "select table_schema, table_name, column_name from information_schema.columns"
+        " where table_schema = any(%s) and right(column_name, 4) = '_enc' and udt_name = 'bytea'",
+        [[schema, private_schema(schema)]],
     )
     found: dict[str, set[str]] = {}
     for row in await columns.fetchall():
         query = psycopg.sql.SQL("select distinct encode(substr({0}, 1, 16), 'hex') as key from {1}"
                                 " where {0} is not null").format(
-            psycopg.sql.Identifier(row["column_name"]), psycopg.sql.Identifier(row["table_name"])
+            psycopg.sql.Identifier(row["column_name"]),
+            psycopg.sql.Identifier(row["table_schema"], row["table_name"]),
         )  # fmt: skip
         keys = await (await owner.execute(query)).fetchall()
         found.setdefault(row["table_name"], set()).update(key["key"] for key in keys)

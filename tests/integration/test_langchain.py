@@ -288,6 +288,36 @@ async def test_an_approval_pauses_the_agent_and_what_was_done_is_logged_when_it_
     assert any("Kim" in item.content for item in (await stub_memory.list(KIM)).items)
 
 
+async def test_an_approval_is_kept_with_our_checkpoints_and_decided_later_by_another_agent(
+    stub_memory: MemoryService,
+) -> None:
+    def agent(*answers: AIMessage) -> Any:
+        return create_agent(
+            ScriptedModel(answers=list(answers)),
+            [book],
+            middleware=[
+                MemoryMiddleware(stub_memory),
+                HumanInTheLoopMiddleware(interrupt_on={"book": True}),
+            ],
+            checkpointer=stub_memory.episodes.checkpointer(),
+        )
+
+    said_once = said("Book a table. My name is Kim.")
+    asking = agent(calls("book", place="Lotus"))
+    await asking.ainvoke(said_once, of(thread_id="t1"), durability="sync")
+    (approval,) = await stub_memory.episodes.pending_approvals(KIM)
+    assert [(one["name"], one["args"]) for one in approval.actions] == [
+        ("book", {"place": "Lotus"})
+    ]
+    decided = await stub_memory.episodes.edit(KIM, approval.id, {"place": "Harbour"})
+    done = await agent(says("Done.")).ainvoke(None, decided.config, durability="sync")
+    assert done["messages"][-1].content == "Done."
+    assert tool_answers(done)[0].content.endswith("booked at Harbour")
+    assert (await stub_memory.episodes.resume(KIM)).status == "done"
+    turns = await stub_memory.sessions.read(KIM)
+    assert [turn.role for turn in turns] == ["user", "assistant", "tool", "assistant"]
+
+
 async def test_what_is_known_stands_last_where_others_write_to_the_system_message_too(
     stub_memory: MemoryService,
 ) -> None:

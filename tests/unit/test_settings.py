@@ -75,6 +75,7 @@ GOOD: dict[str, tuple[str, str, Any]] = {
     "MNEMIC_STATE_TTL": ("state_ttl", "60", 60.0),
     "MNEMIC_CHECKPOINT_KEEP": ("checkpoint_keep", "5", 5),
     "MNEMIC_CHECKPOINT_ARCHIVE_DAYS": ("checkpoint_archive_days", "1", 1),
+    "MNEMIC_PROFILE_HISTORY_DAYS": ("profile_history_days", "7", 7),
     "MNEMIC_WINDOW_TURNS": ("window_turns", "50", 50),
 }
 BAD = [

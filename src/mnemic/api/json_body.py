@@ -24,6 +24,8 @@ def read_json(body: bytes) -> object:
         value: object = json.loads(
             body.decode("utf-8-sig"), parse_constant=_refuse, object_pairs_hook=_once
         )
+    except InvalidInput:
+        raise
     except (ValueError, RecursionError):
         raise InvalidInput("malformed_json", "The body is not valid JSON in UTF-8.") from None
     return value

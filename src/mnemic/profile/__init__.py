@@ -12,5 +12,8 @@ rows       profiles as rows, sealed
 refresh    a profile made anew from its items, in one transaction
 prose      the background in flowing text, where a chat model is there
 consumer   whoever makes them anew while nobody asks
+history_changes, history_rows    what one change is, and how it lies in the database
+history_fold                     old changes, folded by a job at night
+history                          what a profile was at a moment, and how it changed
 store      what can be asked of profiles
 """

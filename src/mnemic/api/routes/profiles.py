@@ -13,7 +13,7 @@ from mnemic.access.idempotency import Answer
 from mnemic.api.doors import Asked, Who
 from mnemic.api.guard import Guarded
 from mnemic.api.paths import ProjectId
-from mnemic.api.preconditions import StaleVersion, etag, expected
+from mnemic.api.preconditions import etag, expected, stale_is_told
 from mnemic.api.profile_shapes import (
     ListChanges,
     ProfileAnswer,
@@ -27,7 +27,6 @@ from mnemic.api.profile_shapes import (
 from mnemic.api.queries import Paged
 from mnemic.api.replies import reply
 from mnemic.api.views import plain
-from mnemic.errors import Conflict
 from mnemic.profile.values import Profile, ProjectProfile
 
 users = APIRouter(prefix="/api/memory/profile", route_class=Guarded, tags=["profiles"])
@@ -131,18 +130,14 @@ async def _changed(
     """Return the answer of an edit at the version that ``If-Match`` names: 428 without it, 412 at another."""
     named = {name: getattr(body, name) for name in sorted(body.model_fields_set)}
     meant = expected(who.header("if-match"))
-    version = None if meant.any else meant.versions[0] if len(meant.versions) == 1 else -1
-    if version == -1:
-        version = (await current()).version
-        meant.require(version)
+
+    async def there() -> int:
+        return (await current()).version
 
     async def work() -> T:
-        try:
+        version = await meant.version(there)
+        with stale_is_told(version):
             return await edit(who.actor, named, expected_version=version)
-        except Conflict as error:
-            if error.code == "version_conflict" and version is not None:
-                raise StaleVersion(error) from error
-            raise
 
     return await who.write(work, _shown)
 
