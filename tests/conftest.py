@@ -52,7 +52,7 @@ Prepare = Callable[[Settings, Embedder, Curve], Awaitable[None]]
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
-    for name in [name for name in os.environ if name.startswith(("MNEMIC_", "MEMORY_"))]:
+    for name in [name for name in os.environ if name.startswith(("MNEMIC_", "MEMORY_", "AWS_"))]:
         del os.environ[name]
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     if not hasattr(config, "workerinput"):

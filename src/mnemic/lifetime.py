@@ -132,7 +132,9 @@ class Lifetime:
     @property
     def has_chat_model(self) -> bool:
         """Whether a chat model reads conversations, where otherwise rules do."""
-        configured = self.settings.chat_base_url is not None and self.settings.chat_model is not None
+        configured = (
+            self.settings.chat_base_url is not None and self.settings.chat_model is not None
+        )
         return configured or self._given_chat is not None
 
     @property

@@ -89,6 +89,9 @@ _OTHERS = (
     " values ('session:kim/s1', %(id)s, 'kim', 't', 's', 'running', '{}', 1, now(), now()) returning *)"
     " insert into task_events (scope_key, event_id, task_id, seq, version, event_type, payload_enc, at)"
     " select scope_key, %(event)s, task_id, 1, 1, 'step_start', %(a)s, now() from task",
+    "insert into profile_archive (scope_key, version, archive_enc, archived_at)"
+    " values ('user:kim', 1, %(a)s, now())",
+    "insert into cold_object (scope_key, name, n_bytes, sha256) values ('user:kim', 'ab/cd', 1, '')",
     "insert into outbox (scope_key, xact) values ('user:kim', '1')",
     "insert into tested_private.profile_history_fold (scope_key, fold_no, n_changes, first_at, last_at,"
     " fold_enc) values ('user:kim', 1, 1, now(), now(), %(a)s)",

@@ -40,6 +40,10 @@ PLANTED = {
     " checkpoint_id, status, snapshot_enc) values ('user:kim', 'kim/t1', 's1', 'c1', 'done', '')",
     "checkpoint_archive": "insert into checkpoint_archive (scope_key, id, thread_id, checkpoints, n_bytes,"
     " archive_enc) values ('user:kim', gen_random_uuid(), 'kim/t1', '{}', 1, '')",
+    "profile_archive": "insert into profile_archive (scope_key, version, archive_enc, archived_at)"
+    " values ('user:kim', 1, '', now())",
+    "cold_object": "insert into cold_object (scope_key, name, n_bytes, sha256)"
+    " values ('user:kim', 'ab/cd', 1, '')",
     "outbox": "insert into outbox (scope_key, xact) values ('session:kim/s1', '1')",
 }
 

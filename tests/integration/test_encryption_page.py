@@ -79,6 +79,8 @@ async def test_free_text_in_clear_columns_is_limited_to_ids_and_codes(
         "app_user.status", "embedding_model.name", "embedding_model.calibration", "embedding_settings.stage",
         "memory_item.scope", "memory_item.script", "reembedding.table_name", "reembedding.reason",
         "memory_item.memory_type", "memory_item.source", "memory_item.visibility", "memory_item.status",
-        "message.role", "profile_history.cause", "resource.kind", "resource.collection", "schema_migration.name",
-        "schema_migration.sha256", "session.summary_by", "verification.reason", "verification.answer",
+        "cold_object.name", "cold_object.sha256", "cold_removal.name", "job_run.name", "job_run.code",
+        "job_run.counts",
+        "message.role", "profile_history.cause", "resource.kind", "resource.collection",
+        "schema_migration.name", "schema_migration.sha256", "session.summary_by", "verification.reason", "verification.answer",
     }  # fmt: skip

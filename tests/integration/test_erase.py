@@ -66,6 +66,8 @@ async def test_pf_074_pf_079_nothing_of_an_erased_user_is_left_in_any_table(
     assert await of_kim(owner, schema) == {}
     after = await contents(owner, schema)
     assert not any(key in row for rows in after.values() for row in rows)
+    (removal,) = after.pop("cold_removal")
+    assert "ab/cd" in removal, "nobody would remove the object"
     for table, rows in after.items():
         if not table.startswith(("audit", "embedding_model")):
             kept = [row for row in strangers[table] if "kim" not in row]

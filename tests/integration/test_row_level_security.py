@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 WITHOUT_SCOPE = {
     "deployment", "embedding_model", "schema_migration", "audit_chain", "audit_head", "audit_log",
-    "kek", "key_closing",
+    "kek", "key_closing", "cold_removal", "job_run",
 }  # fmt: skip
 """The tables without personal data, or with keyed hashes of it alone; any other must have a scope key."""
 OF_LANGGRAPH = {"checkpoint_migrations", "checkpoints", "checkpoint_blobs", "checkpoint_writes"}
@@ -80,10 +80,11 @@ LEADING = {
     "project_member": {"user_id"},
     "api_key": {"prefix"},
     "idempotency_key": {"expires_at"},
-    "task_state": {"task_type"},
+    "task_state": {"task_type", "updated_at"},
+    "session": {"last_active_at"},
     "user_profile": {"stale_at", "email_mac", "phone_mac"},
     "project_profile": {"stale_at"},
-    "app_user": {"user_id"},
+    "app_user": {"user_id", "last_active_at"},
     "thread": {"thread_id", "looked_at"},
 }
 """What else leads an index: what is found before its scope is known."""

@@ -40,6 +40,8 @@ BACKLOG = 2048
 """Connections that wait in the kernel for a worker."""
 _IDLE = 75
 """Seconds that a connection may lie idle: longer than proxies keep theirs, so that they close first."""
+_GARBAGE = 20_000
+"""Objects after which Python looks for cycles among the newest; a request makes some hundreds."""
 _AT_ONCE = 8
 """Connections that a worker takes in one go: the rest is for the others."""
 
@@ -114,7 +116,9 @@ async def _serve(plan: Plan, report: Callable[[dict[str, object]], None]) -> Non
         with socket.socket(fileno=plan.fd) as listening:
             listening.setblocking(False)
             app, agents, close = await application(memory, settings, plan.workers, plan.local)
-            gc.freeze()  # what a worker begins with stays: nobody has to look through it again and again
+            # what a worker begins with stays, and what a request makes goes with it: little is left to look for
+            gc.freeze()
+            gc.set_threshold(_GARBAGE)
             server = _server(app, settings, lambda: report({"ready": True}))
             stopping = asyncio.ensure_future(_stop(server, stop))
             try:

@@ -1,7 +1,7 @@
 """What is a cold store? A place outside the database for sealed values that nobody has needed for long.
 
-Any object with these coroutines is one; ``objects`` has the one of files and of S3, ``opening`` makes it of the
-settings.
+Any object with these coroutines is one; ``objects`` has the one of files and of S3, ``opening`` makes it
+of the settings.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def lost() -> StorageError:
     """Return the error of an object that the store does not have."""
     return StorageError(
         "cold_object_lost",
-        "The archive of this profile is not in the cold store: bring the object back from a backup, or give it"
-        " up with `mnemic profile wake --abandon`.",
+        "The archive of this profile is not in the cold store: bring the object back from a backup, or give"
+        " it up with `mnemic profile wake --abandon`.",
     )
 
 

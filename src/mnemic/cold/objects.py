@@ -1,7 +1,7 @@
 """How do objects get into a directory or a bucket? Through obstore, one client for both.
 
-Bytes go to the one endpoint that was allowed, and nowhere else: proxies of the environment are not asked, and a
-redirect to another host ends at the endpoint itself.
+Bytes go to the one endpoint that was allowed, and nowhere else: proxies of the environment are not asked, and
+a redirect to another host ends at the endpoint itself.
 """
 
 from __future__ import annotations

@@ -54,8 +54,8 @@ def _bucket(name: str, prefix: str, settings: Settings) -> ColdStore:
     if key_id is None or secret is None:
         raise ConfigurationError(
             "cold_store_credentials",
-            "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for MNEMIC_COLD_STORE: no other place is asked for"
-            " them.",
+            "Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY for MNEMIC_COLD_STORE: no other place is asked"
+            " for them.",
         )
     from mnemic.cold.objects import Bucket, Objects
 

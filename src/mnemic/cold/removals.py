@@ -1,7 +1,7 @@
 """How do objects leave the cold store? Their names wait in a table that outlives the user whose they were.
 
-A name is there before its object is written, and is taken back with the row that refers to it: whatever a crash
-leaves behind is removed an hour later. A store that is away delays this, and loses none.
+A name is there before its object is written, and is taken back with the row that refers to it: whatever a
+crash leaves behind is removed an hour later. A store that is away delays this, and loses none.
 """
 
 from __future__ import annotations

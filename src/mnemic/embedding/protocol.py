@@ -42,6 +42,10 @@ class Embedder(Protocol):
         """
 
 
+_UNIT = 1e-6
+"""How far the length of a vector may be from 1: a half float tells no smaller difference."""
+
+
 def checked(vector: Sequence[float], dims: int) -> Vector:
     """Return ``vector`` scaled to length 1.
 
@@ -56,10 +60,12 @@ def checked(vector: Sequence[float], dims: int) -> Vector:
             got=len(vector),
         )
     try:
-        values = [float(value) for value in vector]
+        values = list(map(float, vector))
     except (TypeError, ValueError, OverflowError):
         values = [math.nan]
     length = math.hypot(*values)
+    if abs(length - 1.0) < _UNIT:
+        return tuple(values)
     if 0.0 < length < math.inf:
         return tuple(value / length for value in values)
     if not all(map(math.isfinite, values)):

@@ -1,8 +1,8 @@
 """Which worker runs which job, when, and what became of it?
 
-A job is a row: who takes it holds it by a lease that is renewed while it works. A worker that was killed is not
-heard of for a minute, and another one goes on. A job that fails is logged with its reason code, counted, and tried
-again a while later; the others run.
+A job is a row: who takes it holds it by a lease that is renewed while it works. A worker that was killed
+is not heard of for a minute, and another one goes on. A job that fails is logged with its reason code,
+counted, and tried again a while later; the others run.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Witness(Protocol):
 class JobReport:
     """How a job went: "would" is a dry run, "busy" one that another worker is at.
 
-    ``code`` is why it failed, or the first reason why a part of it did; ``counts`` is None where nothing is known.
+    ``code`` is why it failed, or the first reason why a part did; ``counts`` is None where nothing is known.
     """
 
     job: str

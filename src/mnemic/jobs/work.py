@@ -1,7 +1,7 @@
 """Which jobs are there, and what does each do? Every one can be killed at any point and run again.
 
-A job finds its work by functions that tell ids, and does it as a job's actor of each user; one user's failure is
-counted by its reason code and holds up no other.
+A job finds its work by functions that tell ids, and does it as a job's actor of each user; one user's
+failure is counted by its reason code and holds up no other.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class Job:
 
 
 def jobs_of(memory: MemoryService) -> tuple[Job, ...]:
-    """Return the jobs of a service in the order in which a night runs them: those that its settings ask for."""
+    """Return the jobs that a service's settings ask for, in the order in which a night runs them."""
     settings = memory.settings
     found = [
         Job("expired", "hour", drop_expired, count_expired),

@@ -58,7 +58,7 @@ class Erase:
         removals: Removals | None = None,
     ) -> None:
         """``dropped`` is told of an erased user, for what this process remembers of them elsewhere;
-        ``windows`` of their conversations are removed, and by ``removals`` their objects in the cold store."""
+        ``windows`` of their conversations are removed, and by ``removals`` their objects in a cold store."""
         self._database = database
         self._keys = keys
         self._audit = audit

@@ -1,7 +1,8 @@
 """How does an archived profile get out of the database, and its bytes back?
 
-The object is written and read back first, then its row is written and the archive in the database emptied, in one
-transaction. A crash before that leaves the archive where it was, and an object that is swept.
+The object is written and read back first, then its row is written and the archive in the database
+emptied, in one transaction. A crash before that leaves the archive where it was, and an object that is
+swept.
 """
 
 from __future__ import annotations
@@ -162,7 +163,7 @@ async def n_bytes(tx: Transaction, actor: Actor) -> int:
 
 
 async def note(tx: Transaction, actor: Actor, deed: Deed) -> None:
-    """Put what a job did into the audit; apart from ``tx.answer``, which tells whoever waits for a request."""
+    """Put what a job did into the audit; ``tx.answer`` would tell whoever waits for a request."""
     if tx.recorder is not None:
         await tx.recorder.record_all(tx, actor, [deed])
 
@@ -209,6 +210,6 @@ def _place(actor: Actor, name: str) -> bytes:
 def _damaged() -> StorageError:
     return StorageError(
         "cold_object_damaged",
-        "An object of the cold store is not the one that was put there: bring it back from a backup, or give it"
-        " up with `mnemic profile wake --abandon`.",
+        "An object of the cold store is not the one that was put there: bring it back from a backup, or"
+        " give it up with `mnemic profile wake --abandon`.",
     )

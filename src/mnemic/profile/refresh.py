@@ -125,7 +125,7 @@ class Refresh:
     async def _given_up(
         self, tx: Transaction, actor: Actor, named: dict[str, Any], deleted: bool
     ) -> dict[str, Any]:
-        """Return what is left of a profile whose rest is asleep, for who takes it away; others need it whole."""
+        """Return what is left of a profile whose rest is asleep, for whoever takes it away."""
         if not deleted or self.sleep is None:
             raise profile_asleep() if self.sleep is None else self.sleep.why(actor)
         await self.sleep.give_up(tx, actor)

@@ -1,8 +1,8 @@
 """What of a profile goes to sleep, and as which bytes? Pure.
 
-Awake stays what every prompt needs (``fields.CORE``) and the keyed hashes by which an address is found. The rest,
-with the behaviour vector, is one zstd frame: the fields as JSON in which items are numbers, then the ids of the
-items, then the vector in half precision.
+Awake stays what every prompt needs (``fields.CORE``) and the keyed hashes by which an address is found.
+The rest, with the behaviour vector, is one zstd frame: the fields as JSON in which items are numbers,
+then the ids of the items, then the vector in half precision.
 """
 
 from __future__ import annotations

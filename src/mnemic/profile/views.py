@@ -20,7 +20,7 @@ def user_profile(
     with_items: bool = True,
     asleep: str | None = None,
 ) -> Profile:
-    """Return a user's profile as it stands; without items it tells no origins, ``asleep`` why it is not whole."""
+    """Return a user's profile; without items it tells no origins, ``asleep`` why it is not whole."""
     fields = standing.fields
     return Profile(
         user,

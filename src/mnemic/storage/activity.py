@@ -1,4 +1,4 @@
-"""When was a user here last? Noted in memory at every contact, written once an hour, off the path of requests."""
+"""When was a user here last? Noted in memory at every contact, written once an hour, beside requests."""
 
 from __future__ import annotations
 

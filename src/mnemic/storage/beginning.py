@@ -1,7 +1,7 @@
 """With which statement does a transaction begin? One round trip that also says who asks. Pure.
 
-BEGIN, the search path, who asks for row-level security, and the user's status, consent, key epoch, embedding model
-and role in the project: all of it local to the transaction.
+BEGIN, the search path, who asks for row-level security, and the user's status, consent, key epoch,
+embedding model and role in the project: all of it local to the transaction.
 """
 
 from __future__ import annotations

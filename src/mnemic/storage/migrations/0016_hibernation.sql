@@ -81,7 +81,7 @@ begin
     execute format('grant select, insert, update (due_at, held_by, held_until, began_at, ended_at, code, counts,'
                    ' runs, failures) on job_run to %I', service);
     execute format('grant update (asleep_at) on user_profile to %I', service);
-    execute format('grant update (status, last_active_at) on app_user to %I', service);
+    execute format('grant update (last_active_at) on app_user to %I', service);
     execute format('grant delete on task_state to %I', service);
 
     -- Whoever takes the row of an object away (its user woke, or was erased) leaves the object to be removed.
@@ -95,6 +95,20 @@ begin
             return null;
         end $body$ $f$, place);
     create trigger cold_object_gone after delete on cold_object for each row execute function remove_cold_object();
+
+    -- Lets a user sleep or wake: themselves alone, and nobody who was erased.
+    execute format($f$
+        create function put_status(_scope text, _status text, _at timestamptz) returns boolean
+            language plpgsql security definer set search_path = %1$I, pg_temp
+        as $body$
+        begin
+            if _status not in ('active', 'dormant') then
+                return false;
+            end if;
+            update app_user u set status = _status, last_active_at = greatest(u.last_active_at, _at)
+            where %2$s and u.scope_key = _scope and u.status in ('active', 'dormant');
+            return found;
+        end $body$ $f$, place, mine);
 
     -- Who has been away, and whose archive has lain here for long? Ids only, by scope; who acts does so as that user.
     execute format($f$
@@ -235,7 +249,7 @@ begin
     foreach function in array array[
         'users_away(timestamptz, text, int)', 'archives_to_cool(timestamptz, text, int)',
         'sessions_idle(timestamptz, int)', 'tasks_over(timestamptz, int)', 'drop_expired(int)', 'count_expired()',
-        'take_profile_fold(text, int)', 'give_profile_fold(text, int, bytea)', 'drop_empty_fold(text)',
+        'put_status(text, text, timestamptz)', 'take_profile_fold(text, int)', 'give_profile_fold(text, int, bytea)', 'drop_empty_fold(text)',
         'profile_bytes(text)'] loop
         execute format('revoke all on function %s from public', function);
         execute format('grant execute on function %s to %I', function, service);

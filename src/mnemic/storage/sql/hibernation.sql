@@ -35,9 +35,7 @@ from app_user
 where scope_key = %(scope_key)s
 
 -- name: put_status
-update app_user
-set status = %(status)s, last_active_at = greatest(last_active_at, %(at)s::timestamptz)
-where scope_key = %(scope_key)s
+select put_status(%(scope_key)s, %(status)s, %(at)s::timestamptz) as put
 
 -- name: behind
 select exists (select from outbox where scope_key = %(scope_key)s)
