@@ -196,6 +196,8 @@ def parameters(name: str, world: World, of: Actor) -> dict[str, Any]:
 
 
 def _special(name: str, world: World, of: Actor) -> dict[str, Any]:
+    if name == "messages.logged_as":
+        return {"seq": 1}
     if name == "retrieval.search":
         return _found(world, of)
     if name.startswith("resources_search."):
