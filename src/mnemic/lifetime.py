@@ -8,6 +8,7 @@ from typing import Self
 
 from mnemic.audit import Audit
 from mnemic.chat import ChatModel
+from mnemic.cold import ColdStore
 from mnemic.consent import Consents
 from mnemic.deployment import Deployment
 from mnemic.embedding.protocol import Embedder
@@ -37,12 +38,14 @@ class Lifetime:
         chat_model: ChatModel | None = None,
         key_provider: KeyProvider | None = None,
         reranker: Reranker | None = None,
+        cold_store: ColdStore | None = None,
     ) -> None:
         self.settings = settings
         self._given_embedder = embedder
         self._given_chat = chat_model
         self._key_provider = key_provider
         self._reranker = reranker
+        self._cold_store = cold_store
         self._running: Parts | None = None
 
     @classmethod
@@ -57,6 +60,7 @@ class Lifetime:
         chat_model: ChatModel | None = None,
         key_provider: KeyProvider | None = None,
         reranker: Reranker | None = None,
+        cold_store: ColdStore | None = None,
         settings: Settings | None = None,
     ) -> Self:
         """Return a service to be entered with ``async with``; nothing starts before that.
@@ -81,6 +85,7 @@ class Lifetime:
             chat_model=chat_model,
             key_provider=key_provider,
             reranker=reranker,
+            cold_store=cold_store,
         )
 
     async def __aenter__(self) -> Self:
@@ -92,6 +97,7 @@ class Lifetime:
             self._given_chat,
             self._key_provider,
             self._reranker,
+            self._cold_store,
         )
         return self
 

@@ -132,6 +132,7 @@ async def assemble(
     chat_model: ChatModel | None = None,
     key_provider: KeyProvider | None = None,
     reranker: Reranker | None = None,
+    cold_store: ColdStore | None = None,
 ) -> Parts:
     """Start the deployment and make everything on it; what is not given comes from the settings."""
     require_hosts(settings.allowed_hosts)
@@ -142,7 +143,8 @@ async def assemble(
         embedder = embedder or _configured_embedder(settings, own.append)
         windows = await open_windows(settings, deployment.data_dir)
         try:
-            ground = await _lay(deployment, settings, embedder, chat, windows)
+            cold = cold_store or _configured_cold(settings, own.append)
+            ground = await _lay(deployment, settings, embedder, chat, windows, cold)
             parts = await _compose(ground, own, reranker)
         except BaseException:
             await windows.close()
@@ -174,6 +176,7 @@ async def _lay(
     embedder: Embedder,
     chat: ChatModel | None,
     windows: Windows,
+    cold: ColdStore | None,
 ) -> _Ground:
     database, keys = deployment.database, deployment.keys
     audit = await Audit.open(database, keys.provider)
@@ -190,7 +193,6 @@ async def _lay(
         ask_first=ask_first,
         one_trip=settings.search_function == "on",
     )
-    cold = open_cold_store(settings)
     return _Ground(settings, deployment, chat, audit, models, windows, cold)
 
 
@@ -229,7 +231,7 @@ async def _compose(ground: _Ground, own: list[Any], reranker: Reranker | None) -
         resources=resources,
         models=models,
         embeddings=Embeddings(database, keys, models, chunk_texts),
-        endpoints=(models, *own, *([ground.cold] if ground.cold is not None else ())),
+        endpoints=(models, *own),
         loop=asyncio.get_running_loop(),
     )
 
@@ -335,6 +337,13 @@ def connect(choice: Choice, settings: Settings) -> Embedder:
         timeout=_USERS_TIMEOUT,
         retries=_USERS_RETRIES,
     )
+
+
+def _configured_cold(settings: Settings, keep: Keep) -> ColdStore | None:
+    store = open_cold_store(settings)
+    if store is not None:
+        keep(store)
+    return store
 
 
 def _configured_embedder(settings: Settings, keep: Keep) -> Embedder:

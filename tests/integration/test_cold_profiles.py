@@ -24,6 +24,7 @@ from sleep_world import (
 from conftest import Connect, Prepare, Server
 from mnemic.api.problems import problem_of
 from mnemic.cold import ColdStore, unreachable
+from mnemic.cold.opening import open_cold_store
 from mnemic.errors import MnemicError, StorageError, StorageUnavailable
 from mnemic.model import Actor
 from mnemic.service import MemoryService
@@ -49,6 +50,7 @@ class Flaky:
     away: bool = False
     calls: int = 0
     meanwhile: Any = None
+    closed: bool = False
 
     async def put(self, name: str, data: bytes) -> None:
         await self._reached()
@@ -65,6 +67,7 @@ class Flaky:
         await self.inner.delete(name)
 
     async def aclose(self) -> None:
+        self.closed = True
         await self.inner.aclose()
 
     async def _reached(self) -> None:
@@ -93,12 +96,15 @@ class Cold:
 
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[tuple[MemoryService, Flaky]]:
-    async with MemoryService.open(settings=settings, embedder=StubEmbedder()) as memory:
-        cooling = memory.parts.sleep.hibernation.cooling
-        assert cooling._store is not None
-        flaky = Flaky(cooling._store)
-        cooling._store = cooling.removals._store = flaky
+    inner = open_cold_store(settings)
+    assert inner is not None
+    flaky = Flaky(inner)
+    async with MemoryService.open(
+        settings=settings, embedder=StubEmbedder(), cold_store=flaky
+    ) as memory:
         yield memory, flaky
+    assert not flaky.closed, "who gave a store closes it"
+    await inner.aclose()
 
 
 @pytest.fixture

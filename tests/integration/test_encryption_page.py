@@ -82,5 +82,6 @@ async def test_free_text_in_clear_columns_is_limited_to_ids_and_codes(
         "cold_object.name", "cold_object.sha256", "cold_removal.name", "job_run.name", "job_run.code",
         "job_run.counts",
         "message.role", "profile_history.cause", "resource.kind", "resource.collection",
-        "schema_migration.name", "schema_migration.sha256", "session.summary_by", "verification.reason", "verification.answer",
+        "schema_migration.name", "schema_migration.sha256", "session.summary_by",
+        "verification.reason", "verification.answer",
     }  # fmt: skip

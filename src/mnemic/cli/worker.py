@@ -116,7 +116,7 @@ async def _serve(plan: Plan, report: Callable[[dict[str, object]], None]) -> Non
         with socket.socket(fileno=plan.fd) as listening:
             listening.setblocking(False)
             app, agents, close = await application(memory, settings, plan.workers, plan.local)
-            # what a worker begins with stays, and what a request makes goes with it: little is left to look for
+            # what a worker begins with stays, and what a request makes goes with it
             gc.freeze()
             gc.set_threshold(_GARBAGE)
             server = _server(app, settings, lambda: report({"ready": True}))
