@@ -62,7 +62,7 @@ class JobReport:
 
 @dataclass(frozen=True, slots=True)
 class JobState:
-    """A job as all workers know it."""
+    """A job as all workers know it; ``due_at`` is None for one that never ended, which is due."""
 
     name: str
     due_at: datetime | None
@@ -137,10 +137,7 @@ class Jobs:
         """Return every job that ran once, or is running."""
         async with self.memory.deployment.database.system() as tx:
             rows = await tx.all(_SQL["state"])
-        return [
-            replace(state, due_at=None) if state.ended_at is None else state
-            for state in (JobState(**row) for row in rows)
-        ]
+        return [JobState(**row) for row in rows]
 
     async def _run(self, job: Job, ground: Ground, anyway: bool) -> JobReport:
         taken = await self._take(job, anyway)

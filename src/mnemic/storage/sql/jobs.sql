@@ -30,7 +30,7 @@ set held_by = null, held_until = null
 where name = %(name)s and held_by = %(worker)s
 
 -- name: state
-select name, due_at, began_at, ended_at, code, counts, runs, failures,
+select name, nullif(due_at, '-infinity') as due_at, began_at, ended_at, code, counts, runs, failures,
        held_until is not null and held_until > clock_timestamp() as running
 from job_run
 order by name
