@@ -254,7 +254,8 @@ async def test_a_pooler_without_a_free_session_does_not_answer_until_one_is_free
             await tx.one("select 1")
             with pytest.raises(StorageUnavailable) as caught:
                 await other.list(lee)
-            assert caught.value.code == "database_unreachable"
+            # busy where a task in the background waits for the pooler with a connection of its own
+            assert caught.value.code in ("database_unreachable", "database_busy")
         assert (await other.list(lee)).total == 0
 
 
