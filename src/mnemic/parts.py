@@ -40,6 +40,7 @@ from mnemic.privacy.erase import Erase
 from mnemic.profile.cooling import Cooling
 from mnemic.profile.hibernation import Hibernation
 from mnemic.profile.history_fold import Folding
+from mnemic.profile.intents import Intents
 from mnemic.profile.prose import Prose
 from mnemic.profile.refresh import Refresh
 from mnemic.profile.sleepers import Sleepers
@@ -96,6 +97,7 @@ class Parts:
     passes: Passes
     search: Search
     usage: UsageMarks
+    intents: Intents
     log: MessageLog
     windows: Windows
     sessions: Sessions
@@ -118,6 +120,7 @@ class Parts:
         try:
             await self.profiles.consumer.close()
             await self.usage.close()
+            await self.intents.close()
             await self.sleep.close()
         finally:
             await self.windows.close()
@@ -205,7 +208,8 @@ async def _compose(ground: _Ground, own: list[Any], reranker: Reranker | None) -
     profiles, sleep = await _profiles(ground)
     passes = Passes(writer, ground.settings.max_extractions, chat)
     resources = Resources(database, keys, models)
-    log, window = _log(ground)
+    intents = Intents(database)
+    log, window = _log(ground, intents)
     closing = Closing(writer, passes, index=resources.index, drop_window=window.drop)
     return Parts(
         deployment=deployment,
@@ -217,6 +221,7 @@ async def _compose(ground: _Ground, own: list[Any], reranker: Reranker | None) -
             database, keys, models, usage, slots, reranker, one_trip=one_trip, profiles=profiles
         ),
         usage=usage,
+        intents=intents,
         log=log,
         windows=ground.windows,
         sessions=_sessions(ground, log, window, closing),
@@ -236,12 +241,13 @@ async def _compose(ground: _Ground, own: list[Any], reranker: Reranker | None) -
     )
 
 
-def _log(ground: _Ground) -> tuple[MessageLog, Window]:
+def _log(ground: _Ground, intents: Intents) -> tuple[MessageLog, Window]:
     database, keys = ground.deployment.database, ground.deployment.keys
     log = MessageLog(database, keys, one_trip=ground.settings.search_function == "on")
     # an encoder far away would make every turn wait
     encode = None if ground.settings.embedding_base_url else _encoder(ground.models)
-    return log, Window(database, keys, ground.windows.store, log, encode=encode)
+    store, told = ground.windows.store, intents.note
+    return log, Window(database, keys, store, log, encode=encode, told=told)
 
 
 def _sessions(ground: _Ground, log: MessageLog, window: Window, closing: Closing) -> Sessions:

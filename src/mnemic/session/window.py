@@ -41,6 +41,8 @@ __all__ = ["Bounds", "Encode", "Window", "WindowCounts"]
 VERIFY_EVERY = 60.0
 """Seconds for which a process takes a window without asking the log how new it is."""
 _SQL = statements("window")
+Told = Callable[[Actor, Sequence[Vector]], None]
+"""Is given the vectors of what an actor's user said; must not wait."""
 Encode = Callable[[Actor, Sequence[str]], Awaitable[Sequence[Vector | None]]]
 """The one encoder of a user's texts, whatever their kind (docs/adr/0011-one-encoder-for-turns.md)."""
 
@@ -64,15 +66,18 @@ class Window:
         log: MessageLog,
         *,
         encode: Encode | None = None,
+        told: Told | None = None,
         verify_every: float = VERIFY_EVERY,
     ) -> None:
-        """Without a ``store`` everything comes from the log. ``encode`` gives new turns their vectors."""
+        """Without a ``store`` everything comes from the log. ``encode`` gives new turns their vectors, and
+        ``told`` gets those of what users said."""
         self.counts = WindowCounts()
         self._database = database
         self._keys = keys
         self._store = store
         self._log = log
         self._encode = encode
+        self._told = told
         self._trust = Trust(database, keys, store.calls, verify_every) if store else None
         self._token = os.urandom(8)
 
@@ -103,6 +108,9 @@ class Window:
                 known = dict(zip(logged.seqs, vectors, strict=False))
                 vectors = [known.get(turn.seq or 0) for turn in logged.new] if known else ()
             await self._push(store, place, logged.new, vectors)
+            if self._told is not None:
+                said = zip(logged.new, vectors, strict=False)
+                self._told(actor, [v for turn, v in said if v is not None and turn.role == "user"])
         return list(logged.seqs)
 
     async def _logged(

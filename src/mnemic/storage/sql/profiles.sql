@@ -122,6 +122,14 @@ from user_profile
 where scope_key = %(scope_key)s
 for update
 
+-- name: behavior_since
+select behavior_vector::real[] as vector, behavior_model_id as model_id, behavior_weight as weight,
+    behavior_at as at, now() as now
+from user_profile
+where scope_key = %(scope_key)s and not is_deleted and asleep_at is null
+  and created_at <= to_timestamp(%(since)s::float8) + interval '1 second'
+for update
+
 -- name: put_behavior
 update user_profile
 set behavior_vector = %(vector)s, behavior_model_id = %(model_id)s, behavior_weight = %(weight)s,
