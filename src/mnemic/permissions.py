@@ -89,7 +89,10 @@ def home(actor: Actor, scope: Scope) -> tuple[str, str]:
             raise InvalidInput("session_required", "Session scope needs an actor with a session.")
         return actor.session_scope, actor.session
     if actor.project_scope is None or actor.project is None:
-        raise InvalidInput("project_required", "Project scope needs an actor with a project.")
+        raise InvalidInput(
+            "project_required",
+            "Project scope needs a project: name one (--project, Mnemic-Project).",
+        )
     return actor.project_scope, actor.project
 
 

@@ -227,7 +227,10 @@ async def read_turns(
 def session_ids(actor: Actor) -> Params:
     """Return the columns that name the actor's session. Raises InvalidInput (``session_required``)."""
     if known_actor(actor).session is None:
-        raise InvalidInput("session_required", "Name a session: the log belongs to one.")
+        raise InvalidInput(
+            "session_required",
+            "A conversation needs a session: name one (--session, Mnemic-Session).",
+        )
     return {
         "scope_key": actor.session_scope,
         "session_id": actor.session,
