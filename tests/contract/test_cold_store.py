@@ -51,10 +51,28 @@ async def test_what_was_put_comes_back(store: ColdStore, size: int) -> None:
 
 
 async def test_a_lost_object_is_told_by_its_code(store: ColdStore) -> None:
+    await store.put("cd" + NAME[2:], b"another")
     with pytest.raises(StorageError) as lost:
         await store.get(NAME)
     assert lost.value.code == "cold_object_lost"
     assert not isinstance(lost.value, StorageUnavailable)
+
+
+async def test_an_empty_directory_in_the_stores_place_is_no_store_that_lost_everything(
+    tmp_path: Path,
+) -> None:
+    root = tmp_path / "cold"
+    store = opened(cold_store=f"file://{root}")
+    await store.put(NAME, b"x")
+    root.rename(tmp_path / "elsewhere")
+    root.mkdir()
+    for call in (store.get(NAME), store.delete(NAME)):
+        with pytest.raises(StorageUnavailable) as away:
+            await call
+        assert away.value.code == "cold_store_unreachable"
+    root.rmdir()
+    (tmp_path / "elsewhere").rename(root)
+    assert await store.get(NAME) == b"x"
 
 
 async def test_what_is_deleted_is_gone_and_may_be_deleted_again(store: ColdStore) -> None:

@@ -87,7 +87,8 @@ class Cold:
     store: Flaky
 
     def objects(self) -> list[Path]:
-        return sorted(path for path in self.root.rglob("*") if path.is_file())
+        found = (path for path in self.root.rglob("*") if path.is_file())
+        return sorted(path for path in found if not path.name.startswith("."))
 
     def forget_failure(self) -> None:
         """Let time pass until the store is asked again."""
@@ -237,6 +238,19 @@ async def test_an_archive_that_is_given_up_leaves_what_memories_say(cold: Cold) 
     assert profile.values["frequently_used_tools"] == ("Vim",)
     assert profile.asleep is None
     assert await cold.memory.sleepers.sweep() == 1
+
+
+async def test_nothing_is_given_up_that_may_come_back(cold: Cold) -> None:
+    before = await full_profile(cold.memory, KIM)
+    await put_away(cold.memory, cold.owner)
+    cold.store.away = True
+    with pytest.raises(StorageUnavailable) as refused:
+        await cold.memory.sleepers.abandon(KIM)
+    assert refused.value.code == "cold_store_unreachable"
+    cold.store.away = False
+    cold.forget_failure()
+    assert not await cold.memory.sleepers.abandon(KIM)
+    assert (await cold.memory.profiles.get(KIM, contact=True)).values == before.values
 
 
 async def test_a_store_that_is_away_is_503_and_asked_again_after_a_while(cold: Cold) -> None:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _RETRIES = 2
 _PRIVATE = 0o700
+_MARK = ".mnemic-cold"
+"""A file that a directory has once an object was put there: without it another one is mounted, or none."""
 T = TypeVar("T")
 
 
@@ -102,6 +104,8 @@ class Objects:
 
     async def put(self, name: str, data: bytes) -> None:
         """Keep ``data`` under ``name``; of a file, the disk has it when this returns."""
+        if self._root is not None:
+            await asyncio.to_thread(_mark, self._root)
         try:
             await self._done(obstore.put_async(self._store, name, data))
         except StorageError as error:
@@ -135,10 +139,19 @@ class Objects:
                 return await work
         except (NotFoundError, FileNotFoundError) as error:
             # without its bucket or directory the store is away, and nothing is lost yet
-            away = "NoSuchBucket" in str(error) or not (self._root is None or self._root.is_dir())
+            unmarked = self._root is not None and not (self._root / _MARK).is_file()
+            away = "NoSuchBucket" in str(error) or unmarked
             raise (unreachable() if away else lost()) from None
         except (BaseError, OSError, TimeoutError):
             raise unreachable() from None
+
+
+def _mark(root: Path) -> None:
+    """Mark a directory as a store that holds objects."""
+    try:
+        (root / _MARK).touch(mode=0o600)
+    except OSError as error:
+        raise unreachable() from error
 
 
 def _settle(root: Path, name: str) -> None:

@@ -21,6 +21,15 @@ _SQL = statements("hibernation")
 _PROFILES = statements("profiles")
 _LOG = structlog.get_logger("mnemic.hibernation")
 _AT_ONCE = 500
+_FOR_GOOD = frozenset(
+    {
+        "cold_object_lost",
+        "cold_object_damaged",
+        "profile_archive_mismatch",
+        "sealed_value_damaged",
+    }
+)
+"""Why an archive does not come back, however long one waits."""
 Progress = Callable[[int], None]
 """Is told how many users are done."""
 Step = Callable[[Actor], Awaitable[tuple[int, int] | None]]
@@ -137,8 +146,14 @@ class Sleepers:
         """Give up an archive that cannot be brought back, and make the profile anew of what memories say.
 
         What the user had written into the archived fields is lost, and the archived history. Returns False
-        for a user who is awake: then nothing is given up.
+        for a user who is awake or could be woken: then nothing is given up. Raises why it cannot be brought
+        back where that may pass, as ``cold_store_unreachable`` and ``cold_store_missing`` do.
         """
+        try:
+            await self._hibernation.wake(known_actor(actor))
+        except MnemicError as error:
+            if error.code not in _FOR_GOOD:
+                raise
         named = {"scope_key": known_actor(actor).user_scope}
         async with self._database.transaction(actor) as tx:
             await tx.one(_PROFILES["hold"], named)
