@@ -209,8 +209,9 @@ async def test_a_lost_object_is_an_error_and_leaves_the_core_in_use(cold: Cold) 
     assert known.user.values["profession"] is None
     assert "Kim" in await cold.memory.build_context(KIM, "Who am I?")
     assert (await cold.memory.add_explicit_memory(KIM, "I keep bees")).outcome == "stored"
-    with pytest.raises(StorageError):
+    with pytest.raises(StorageError) as shorter:
         await cold.memory.profiles.history(KIM)  # never one that is shorter than it is
+    assert shorter.value.code == "cold_object_lost"
     path.write_bytes(kept)
     cold.forget_failure()
     assert (await cold.memory.profiles.get(KIM)).values["profession"] == "surveyor"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
 
 from mnemic.checks import whole
-from mnemic.errors import NotFound, PermissionDenied
+from mnemic.errors import NotFound, PermissionDenied, StorageUnavailable
 from mnemic.model import Actor, Vector, clean_id, known_actor
 from mnemic.permissions import RUN_BY
 from mnemic.profile.agent import ForAgents
@@ -94,7 +95,8 @@ class Profiles:
         shown = _contact(actor, contact)
         alone = replace(actor, project=None)
         if as_of is not None:
-            return await self._histories.of_user(alone, as_of, contact=shown)
+            with self._telling_why(alone):
+                return await self._histories.of_user(alone, as_of, contact=shown)
         return (await self._agents.read(alone, contact=shown, whole=True)).user
 
     async def get_project(
@@ -127,7 +129,18 @@ class Profiles:
         """
         shown = _contact(actor, contact)
         alone = replace(actor, project=None)
-        return await self._histories.changes(alone, limit=limit, cursor=cursor, contact=shown)
+        with self._telling_why(alone):
+            return await self._histories.changes(alone, limit=limit, cursor=cursor, contact=shown)
+
+    @contextmanager
+    def _telling_why(self, actor: Actor) -> Iterator[None]:
+        """Say why a profile still sleeps, where that is known, in place of that it does."""
+        try:
+            yield
+        except StorageUnavailable as error:
+            if error.code != "profile_asleep" or self._refresh.sleep is None:
+                raise
+            raise self._refresh.sleep.why(actor) from error
 
     async def project_history(
         self, actor: Actor, project_id: str, *, limit: int = 50, cursor: str | None = None
