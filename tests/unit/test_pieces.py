@@ -101,6 +101,12 @@ async def test_a_failure_reaches_all_of_the_piece_and_nobody_after_it() -> None:
     pieces.close()
 
 
+async def test_a_model_that_gives_too_few_vectors_leaves_nobody_waiting() -> None:
+    pieces = Pieces(lambda texts: [(1.0,)])
+    assert await asyncio.wait_for(pieces.encode(["a", "b"]), 10) == [(1.0,)]
+    pieces.close()
+
+
 async def test_what_waits_when_the_model_is_closed_is_still_served() -> None:
     model = Model()
     pieces = Pieces(model.compute)

@@ -70,13 +70,16 @@ class Pieces:
         if not calls:
             return
         try:
-            vectors = iter(self._compute([text for call in calls for text in call.texts]))
+            vectors = self._compute([text for call in calls for text in call.texts])
+            parts = iter(vectors)
+            # a model that gives too few must not leave anybody waiting
+            answers = [[vector for _, vector in zip(c.texts, parts, strict=False)] for c in calls]
         except Exception as error:  # noqa: BLE001 - it is raised where the calls are awaited
             for call in calls:
                 call.answer.set_exception(error)
             return
-        for call in calls:
-            call.answer.set_result([next(vectors) for _ in call.texts])
+        for call, answer in zip(calls, answers, strict=True):
+            call.answer.set_result(answer)
 
     def _taken(self) -> list[_Call]:
         """Return the calls that come first and fit into a piece, but for those that nobody waits for."""
