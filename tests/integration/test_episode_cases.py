@@ -252,6 +252,23 @@ async def test_pf_117_twenty_threads_at_once_and_a_saver_that_outlives_its_memor
     assert closed.value.code == "service_closed"
 
 
+async def test_a_thread_that_six_tasks_begin_at_once_is_one_thread(episodes: Episodes) -> None:
+    saver = episodes.checkpointer()
+
+    async def begin(n: int, task: int) -> None:
+        at = config(KIM, f"t{n}", checkpoint_ns="", checkpoint_id=f"{n:032x}")
+        await saver.aput_writes(at, [("notes", [f"note {task}"])], f"task {task}")
+
+    for n in range(150):
+        await asyncio.gather(*(begin(n, task) for task in range(6)))
+    async with episodes._database.transaction(KIM) as tx:
+        row = await tx.one(
+            "select (select count(*) from thread) as threads,"
+            " (select count(*) from checkpoint_writes) as writes"
+        )
+    assert row == {"threads": 150, "writes": 900}
+
+
 async def test_pf_118_no_lock_stands_before_the_pool(server: Server, shared: Settings) -> None:
     emptied(shared)
     settings = server.settings(shared.db_schema, pool_size=10)

@@ -86,8 +86,12 @@ async def enter(tx: Transaction, place: Place, *, alone: bool = True) -> str:
     Raises Conflict: ``thread_leased`` while another run has it, ``session_closed`` when its session has
     ended.
     """
-    row = None if alone else await tx.one(_SQL["thread"], place.ids)
-    return _admitted(row or await tx.one(_SQL["begin_thread"], place.ids), place)
+    row = await tx.one(_SQL["hold_thread" if alone else "thread"], place.ids)
+    if row is None:
+        # Two unique indexes hold a thread; "do update" minds one of them, "do nothing" waits for both.
+        await tx.run(_SQL["know_thread"], place.ids)
+        row = await tx.one(_SQL["hold_thread"], place.ids)
+    return _admitted(row, place)
 
 
 async def admit(tx: Transaction, place: Place) -> str:

@@ -5,18 +5,6 @@ insert into thread (scope_key, thread_id, session_id, session_scope, project_id)
 values (%(scope_key)s, %(thread_id)s, %(session_id)s, %(session_scope)s, %(project_id)s)
 on conflict do nothing
 
--- name: begin_thread
-insert into thread as h (scope_key, thread_id, session_id, session_scope, project_id)
-values (%(scope_key)s, %(thread_id)s, %(session_id)s, %(session_scope)s, %(project_id)s)
-on conflict (scope_key, thread_id) do update
-set last_active_at = clock_timestamp(),
-    session_id = case when %(named)s then excluded.session_id else h.session_id end,
-    session_scope = case when %(named)s then excluded.session_scope else h.session_scope end,
-    project_id = coalesce(excluded.project_id, h.project_id)
-returning h.session_id, h.lease_token, h.lease_until > clock_timestamp() as leased,
-          exists (select from session s where s.scope_key = h.session_scope and s.session_id = h.session_id
-                  and s.closed_at is not null) as closed
-
 -- name: life
 select key_epoch
 from app_user
