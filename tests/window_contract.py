@@ -514,6 +514,7 @@ async def test_pf_079_the_windows_of_an_erased_user_are_removed_and_nobody_finds
     window: Window, opened: Open, ground: Ground, deployment: Deployment
 ) -> None:
     from mnemic.audit import Audit
+    from mnemic.consent import alone
     from mnemic.privacy.erase import Erase
 
     kept = Actor("lee", session="a")
@@ -523,7 +524,8 @@ async def test_pf_079_the_windows_of_an_erased_user_are_removed_and_nobody_finds
         await window.append(actor, said(2))
         await window.read(actor)
         await other.read(actor)
-    names = await window.names(sessions[0])
+    async with alone(deployment.database, sessions[0]) as tx:
+        names = await window.names(tx, sessions[0])
     assert len(names) == 3
     copies = {name: await ground.bare.lrange(name, 0, -1) for name in names}
     audit = await Audit.open(deployment.database, deployment.keys.provider)

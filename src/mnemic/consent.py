@@ -34,8 +34,8 @@ _ACTIONS: Mapping[Word, str] = {"granted": "grant_consent", "refused": "refuse_c
 class Windows(Protocol):
     """What is kept of a user's conversations outside the database."""
 
-    async def names(self, actor: Actor) -> list[bytes]:
-        """Return what is kept of the user, to be asked while the keys are still there."""
+    async def names(self, tx: Transaction, actor: Actor) -> list[bytes]:
+        """Return what is kept of the user: asked while nobody adds to it and the keys are still there."""
 
     async def remove(self, names: Sequence[bytes]) -> None:
         """Remove it; what cannot be reached now is removed before anybody reads it again."""
@@ -90,8 +90,8 @@ class Consents:
         """
         _checked(actor, purpose)
         ends = self._windows if purpose == "remember" else None
-        names = await ends.names(replace(actor, purpose="job")) if ends is not None else []
         async with alone(self._database, actor) as tx:
+            names = await ends.names(tx, actor) if ends is not None else []
             state = await self._say(tx, actor, purpose, "refused")
         if ends is not None:
             await ends.remove(names)

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
-from typing import Generic, Protocol, TypeVar, runtime_checkable
+from functools import wraps
+from typing import Any, Generic, ParamSpec, Protocol, TypeVar, runtime_checkable
 from uuid import UUID
 
 import psycopg
@@ -28,6 +29,9 @@ from mnemic.storage.pool import Transaction
 from mnemic.storage.statements import statements
 
 _SQL = statements("keys")
+_ATTEMPTS = 3
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 class KeyProvider(Protocol):
@@ -80,6 +84,8 @@ class KeyRing:
         if row is None:
             return None
         key = await self.unwrapped(actor.user_scope, row)
+        if actor.user_scope in tx.keyed:
+            return key
         return self._users.keep(actor.user_scope, str(tx.key_epoch), key)
 
     def recent(self, actor: Actor, scope_key: str | None = None) -> tuple[DataKey, str] | None:
@@ -128,7 +134,7 @@ class KeyRing:
     async def readable(self, tx: Transaction, actor: Actor) -> Mapping[str, DataKey]:
         """Return the keys of all scopes that the actor reads, by scope key, where there are any."""
         own = await self.find(tx, actor)
-        keys = {} if own is None else dict.fromkeys(actor.scope_keys, own)
+        keys = _Readable({} if own is None else dict.fromkeys(actor.scope_keys, own))
         if actor.project_scope is not None:
             shared = await self.find(tx, actor, actor.project_scope)
             if shared is not None:
@@ -146,7 +152,8 @@ class KeyRing:
         authors = self._projects.get(scope_key, tx.project_keys)
         if authors is None:
             authors = await self._authors(tx, scope_key)
-            self._projects.keep(scope_key, tx.project_keys, authors)
+            if scope_key not in tx.keyed:
+                self._projects.keep(scope_key, tx.project_keys, authors)
         return authors.key_of(actor.user)
 
     async def _obtain_of_project(self, tx: Transaction, actor: Actor, scope_key: str) -> ProjectKey:
@@ -176,6 +183,7 @@ class KeyRing:
             "wrapped": await self.provider.wrap(kek_id, secret, context_of(scope_key, key_id)),
             "kek_id": kek_id,
         }
+        tx.keyed.add(scope_key)
         await tx.run(_SQL["add_key"], params)
         row = await tx.one(_SQL["current_key"], params)
         if row is None:
@@ -213,7 +221,32 @@ class _Authors:
         return ProjectKey(own, self.keys, self.current, user if user in self.current else None)
 
 
-T = TypeVar("T")
+class _Readable(dict[str, DataKey]):
+    """Keys by scope; a row whose scope has none was written after they were looked up."""
+
+    def __missing__(self, scope_key: str) -> DataKey:
+        raise KeyUnavailable(
+            "unknown_key_id", "A value was sealed with a key that is not known yet: read again."
+        )
+
+
+def with_keys_of_now(call: Callable[P, Awaitable[T]]) -> Callable[P, Coroutine[Any, Any, T]]:
+    """Let a call begin again that meets a value whose key came after its transaction had begun.
+
+    Its transaction was rolled back, so nothing of it stands.
+    """
+
+    @wraps(call)
+    async def again(*args: P.args, **kwargs: P.kwargs) -> T:
+        for _ in range(_ATTEMPTS - 1):
+            try:
+                return await call(*args, **kwargs)
+            except KeyUnavailable as error:
+                if error.code != "unknown_key_id":
+                    raise
+        return await call(*args, **kwargs)
+
+    return again
 
 
 class _Recent(Generic[T]):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -60,6 +61,7 @@ from mnemic.session.window import Encode, Window
 from mnemic.session.window_opening import Windows, open_windows
 from mnemic.settings import Settings, age
 from mnemic.storage.activity import Activity
+from mnemic.tasks.declared import declared
 from mnemic.tasks.store import Tasks
 
 Keep = Callable[[Any], None]
@@ -117,16 +119,15 @@ class Parts:
 
     async def close(self) -> None:
         """Write what is still buffered, close connections and endpoints, leave the embedded server."""
-        try:
-            await self.profiles.consumer.close()
-            await self.usage.close()
-            await self.intents.close()
-            await self.sleep.close()
-        finally:
-            await self.windows.close()
-            await self.episodes.aclose()
-            await self.deployment.close()
-            await _close(self.endpoints)
+        async with AsyncExitStack() as stack:  # what fails to close keeps nothing else open
+            stack.push_async_callback(_close, self.endpoints)
+            stack.push_async_callback(self.deployment.close)
+            stack.push_async_callback(self.episodes.aclose)
+            stack.push_async_callback(self.windows.close)
+            stack.push_async_callback(self.sleep.close)
+            stack.push_async_callback(self.intents.close)
+            stack.push_async_callback(self.usage.close)
+            stack.push_async_callback(self.profiles.consumer.close)
 
 
 async def assemble(
@@ -226,7 +227,7 @@ async def _compose(ground: _Ground, own: list[Any], reranker: Reranker | None) -
         windows=ground.windows,
         sessions=_sessions(ground, log, window, closing),
         episodes=_episodes(ground),
-        tasks=Tasks(database, keys),
+        tasks=Tasks(database, keys, declared(ground.settings.workflows)),
         projects=Projects(database, keys),
         profiles=profiles,
         consent=Consents(database, audit, window),

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mnemic.consent import alone
 from mnemic.deployment import Deployment
 from mnemic.errors import ConfigurationError
 from mnemic.model import Actor, Turn
@@ -26,7 +27,9 @@ async def conversed(deployment: Deployment, windows: Windows) -> Window:
     assert await window.with_vectors(actor) == [((await log.read(actor))[0], None)]
     assert await window.pin(actor, [1]) == 1
     await window.drop(actor)
-    await window.remove(await window.names(actor))
+    async with alone(deployment.database, actor) as tx:
+        names = await window.names(tx, actor)
+    await window.remove(names)
     return window
 
 

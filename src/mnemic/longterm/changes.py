@@ -14,6 +14,7 @@ from mnemic.embedding.models import switched
 from mnemic.errors import Conflict
 from mnemic.ids import new_id, parse_id
 from mnemic.item_rows import Row, open_item, seal_texts, search_columns
+from mnemic.keys import with_keys_of_now
 from mnemic.longterm.draft import Draft, checked
 from mnemic.longterm.gate import Decision, Screened
 from mnemic.longterm.items import Items, changed_since
@@ -69,6 +70,7 @@ class Changes:
         self._writer = writer
         self._items = items
 
+    @with_keys_of_now
     async def confirm(self, actor: Actor, item_id: object) -> Verdict:
         """Make a pending item active, by its user's word; what it replaces is superseded.
 
@@ -92,6 +94,7 @@ class Changes:
             await tx.answer(verdict, Deed("confirm_memory", wanted, row["status"], "active"))
         return verdict
 
+    @with_keys_of_now
     async def deny(self, actor: Actor, item_id: object) -> Verdict:
         """Remove an item that its user, being asked, says is not true, with its earlier versions.
 
@@ -109,6 +112,7 @@ class Changes:
             await tx.answer(verdict, Deed("deny_memory", wanted, row["status"]))
         return verdict
 
+    @with_keys_of_now
     async def update(
         self,
         actor: Actor,

@@ -13,14 +13,15 @@ from mnemic.errors import ChatError, EmbeddingError
 from mnemic.longterm.passes import Passes, PassReport
 from mnemic.longterm.write import Writer
 from mnemic.model import Actor
-from mnemic.session.messages import session_ids, unknown_session
-from mnemic.session.sessions import Closure
+from mnemic.session.messages import session_ids
+from mnemic.session.sessions import Closure, require_session
 from mnemic.storage.pool import of_one_life
 from mnemic.storage.statements import statements
 from mnemic.storage.transaction import Deed
 
 _SQL = statements("sessions")
 _ITEMS = statements("items")
+_LOG = statements("messages")
 _STORED = ("stored", "superseded", "pending")
 Step = Callable[[Actor], Awaitable[object]]
 
@@ -66,10 +67,11 @@ class Closing:
     async def _closed(self, actor: Actor) -> tuple[datetime, int]:
         ids = session_ids(actor)
         async with self._writer.database.transaction(actor) as tx:
+            await require_session(tx, actor)
+            await tx.run(_LOG["open_session"], ids)  # of one that has memories only, and no log
             new = await tx.run(_SQL["close"], ids)
             row = await tx.one(_SQL["session"], ids)
-            if row is None:
-                raise unknown_session()
+            assert row is not None, "a session that was opened is there"
             deeds = [Deed("close_session", ids["scope_key"], None, row["last_seq"])] if new else []
             await tx.answer(None, *deeds)
             return row["closed_at"], tx.key_epoch

@@ -9,14 +9,17 @@ from typing import Any
 from uuid import UUID
 
 from mnemic.checks import one_of, whole
+from mnemic.crypto import DataKey
 from mnemic.cursors import decode_cursor, encode_cursor
 from mnemic.errors import Conflict, NotFound
 from mnemic.ids import parse_id
 from mnemic.item_rows import Row, at, open_item
+from mnemic.keys import with_keys_of_now
 from mnemic.longterm.known import Place, lock
 from mnemic.longterm.write import Writer
 from mnemic.model import MEMORY_TYPES, Actor, MemoryItem, MemoryType, Scope, known_actor
-from mnemic.permissions import Action, readable, require, require_member
+from mnemic.permissions import Action, readable, require, require_within
+from mnemic.session.sessions import require_session
 from mnemic.storage.pool import Deed, Transaction
 from mnemic.storage.statements import statements
 
@@ -76,11 +79,13 @@ class Items:
         self._database = writer.database
         self._keys = writer.keys
 
+    @with_keys_of_now
     async def get(self, actor: Actor, item_id: object) -> MemoryItem:
         """Return an item in whatever status. Raises NotFound (``item_not_found``)."""
         async with self._database.transaction(actor) as tx:
             return open_item(*await self.fetch(tx, actor, parse_id(item_id)))
 
+    @with_keys_of_now
     async def page(
         self,
         actor: Actor,
@@ -94,7 +99,8 @@ class Items:
         """Return a page of items, newest first, with the total of all pages.
 
         ``limit`` is 1 to 1,000; ``status`` active, pending, current (both), superseded, archived or all.
-        Raises InvalidInput (``limit_out_of_range``, ``unknown_status``, ``invalid_cursor`` ...).
+        Raises InvalidInput (``limit_out_of_range``, ``unknown_status``, ``invalid_cursor`` ...),
+        PermissionDenied (``not_a_member``), and for session scope NotFound (``session_not_found``).
         """
         whole(limit, 1, MAX_PAGE, "limit")
         before_at, before_id = (None, None) if cursor is None else decode_cursor(cursor)
@@ -110,7 +116,9 @@ class Items:
             "limit": limit + 1,
         }
         async with self._database.transaction(actor) as tx:
-            require_member(tx.role, scope)
+            require_within(actor, params["scopes"], tx.role)
+            if scope == "session":
+                await require_session(tx, actor)
             keys = await self._keys.readable(tx, actor)
             rows = await tx.all(_SQL["list"], params)
             counted = await tx.one(_SQL["count"], params)
@@ -119,6 +127,7 @@ class Items:
         next_page = encode_cursor(last.recorded_at, last.id) if last else None
         return Page(shown, counted["total"] if counted else 0, next_page)
 
+    @with_keys_of_now
     async def history(self, actor: Actor, item_id: object) -> list[MemoryItem]:
         """Return the chain of versions that this item belongs to, newest first."""
         wanted = parse_id(item_id)
@@ -127,6 +136,7 @@ class Items:
             params = {"scopes": list(actor.readable_scopes), "id": wanted}
             return [open_item(key, row) for row in await tx.all(_SQL["history"], params)]
 
+    @with_keys_of_now
     async def delete(
         self,
         actor: Actor,
@@ -148,8 +158,9 @@ class Items:
                 raise changed_since(row["version"])
             ids = await self.remove(place, wanted, dry_run=dry_run)
             deletion = Deletion(len(ids), ids, dry_run)
-            deeds = () if dry_run else [Deed("delete_memory", item_id) for item_id in ids]
-            await tx.answer(deletion, *deeds)
+            states = {wanted: row["version"]}
+            deeds = [Deed("delete_memory", one, states.get(one, "superseded")) for one in ids]
+            await tx.answer(deletion, *(() if dry_run else deeds))
         return deletion
 
     async def delete_all(self, actor: Actor, *, dry_run: bool = False) -> Deletion:
@@ -164,6 +175,7 @@ class Items:
             await tx.answer(deletion, Deed("delete_all_memories", actor.user_scope, deletion.count))
         return deletion
 
+    @with_keys_of_now
     async def questions(self, actor: Actor, *, limit: int = 100) -> list[Question]:
         """Return what awaits the user's word, oldest first; ``limit`` is 1 to 10,000.
 
@@ -176,15 +188,10 @@ class Items:
             "limit": limit,
         }
         async with self._database.transaction(actor) as tx:
+            require_within(actor, actor.readable_scopes, tx.role)
             keys = await self._keys.readable(tx, actor)
-            found = []
-            for row in await tx.all(_SQL["open_questions"], params):
-                place = at(row["scope_key"], row["item_id"], "question", 1)
-                asked = keys[row["scope_key"]].open(row["question_enc"], place)
-                item = open_item(*await self.fetch(tx, actor, row["item_id"]))
-                shown = None if row["reason"] == "instruction_like" else asked
-                found.append(Question(item, row["reason"], shown, row["asked_at"]))
-            return found
+            rows = await tx.all(_SQL["open_questions"], params)
+        return [_question(keys[row["scope_key"]], row) for row in rows]
 
     async def fetch(
         self, tx: Transaction, actor: Actor, item_id: UUID, statement: str = "get"
@@ -200,16 +207,19 @@ class Items:
     async def hold(
         self, tx: Transaction, actor: Actor, item_id: UUID, action: Action
     ) -> tuple[Place, Row]:
-        """Return an item's row, for whoever may do that to it, with its scope locked against other writers.
+        """Return an item's row, for whoever may do that to it, its scope locked against other writers.
 
-        The scope is locked before the row, as adding does it, so that no two writers wait for each other.
-        Raises NotFound (``item_not_found``), PermissionDenied (``role_too_low``).
+        The scope is locked before the row, and before a key is made, as adding does it, so that no two
+        writers wait for each other. Raises NotFound (``item_not_found``), PermissionDenied
+        (``role_too_low``).
         """
         key, seen = await self.fetch(tx, actor, item_id)
-        if seen["scope"] == "project":
+        shared = seen["scope"] == "project"
+        if shared:
             require(tx.role, action, seen["visibility"], own=seen["owner_id"] == actor.user)
-            key = await self._keys.obtain(tx, actor, seen["scope_key"], of=seen["owner_id"])
         await lock(tx, seen["scope_key"])
+        if shared:
+            key = await self._keys.obtain(tx, actor, seen["scope_key"], of=seen["owner_id"])
         model = await self._writer.models.in_use(tx, actor, seen["scope_key"])
         private = seen["visibility"] == "owner_only"
         place = Place(tx, key, seen["scope_key"], model, actor.user, private)
@@ -226,3 +236,9 @@ class Items:
             gone = {row["id"] for row in await place.tx.all(_SQL["delete"], params | {"ids": ids})}
             ids = [one for one in ids if one in gone]  # what others wrote may have to stay
         return tuple(ids)
+
+
+def _question(key: DataKey, row: Row) -> Question:
+    asked = key.open(row["question_enc"], at(row["scope_key"], row["id"], "question", 1))
+    shown = None if row["why"] == "instruction_like" else asked
+    return Question(open_item(key, row), row["why"], shown, row["asked_at"])

@@ -10,12 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import structlog
+
 from mnemic.chat import ChatModel
 from mnemic.errors import NotFound, RateLimited
 from mnemic.ids import new_id
 from mnemic.longterm.draft import Draft
 from mnemic.longterm.extract import extract_rules
-from mnemic.longterm.extract.model import extract_with_model
+from mnemic.longterm.extract.portions import extract_in_portions
+from mnemic.longterm.extract.silence import LONGEST_READ
 from mnemic.longterm.write import Writer
 from mnemic.model import Actor, Candidate, Turn, Verdict
 from mnemic.permissions import may
@@ -24,6 +27,7 @@ from mnemic.storage.pool import Transaction, of_one_life
 from mnemic.storage.statements import statements
 
 _SQL = statements("messages")
+_LOG = structlog.get_logger("mnemic.extract")
 _CONTEXT = 4
 _WINDOW = 400
 
@@ -150,8 +154,9 @@ class Passes:
         self, turns: Sequence[Turn], first_new: int
     ) -> tuple[Sequence[Candidate], list[str]]:
         if self._chat is None:
+            _tell_of_pastes(turns[first_new:])
             return extract_rules(turns, first_new=first_new), []
-        answer = await extract_with_model(turns, chat=self._chat, first_new=first_new)
+        answer = await extract_in_portions(turns, chat=self._chat, first_new=first_new)
         return answer.candidates, [skipped.reason for skipped in answer.skipped]
 
     async def _store(
@@ -179,3 +184,11 @@ class Passes:
     async def _seen(self, actor: Actor, seq: int) -> None:
         async with self._writer.database.transaction(actor) as tx:
             await tx.run(_SQL["mark_extracted"], session_ids(actor) | {"seq": seq})
+
+
+def _tell_of_pastes(turns: Sequence[Turn]) -> None:
+    for turn in turns:
+        if turn.role == "user" and len(turn.content) > LONGEST_READ:
+            _LOG.info(
+                "long_turn_read_in_part", seq=turn.seq, chars=len(turn.content), read=LONGEST_READ
+            )

@@ -8,7 +8,7 @@ ones: from then on nothing opens what was erased, and no backup from before can 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -60,7 +60,8 @@ class KeyState:
 
     ``unknown`` counts data keys under a key that this database never had. ``open_erasures`` counts erasures
     that are not final, ``open_since`` is the first of them (or of a project's end), ``due_at`` when the
-    epoch is to be closed for it, at the latest.
+    epoch is to be closed for it, at the latest. ``prepared`` is the key that the next rotation would bring
+    into use, where there is one already.
     """
 
     kek_id: str
@@ -70,6 +71,7 @@ class KeyState:
     open_since: datetime | None
     due_at: datetime | None
     closings: tuple[Closing, ...]
+    prepared: str | None = None
 
 
 class Epochs:
@@ -88,7 +90,8 @@ class Epochs:
 
     async def state(self) -> KeyState:
         """Return the state of the keys. Raises what the provider raises when it cannot be asked."""
-        held = set(await self._provider.ids())
+        ids = await self._provider.ids()
+        held = set(ids)
         async with self._database.system() as tx:
             rows = await tx.all(_SQL["keks"])
             unknown = await tx.one(_SQL["unknown"])
@@ -105,6 +108,7 @@ class Epochs:
             open_since=first,
             due_at=None if first is None else first + timedelta(days=self._days),
             closings=tuple(map(_closing, closings)),
+            prepared=_prepared(ids, {row["kek_id"] for row in rows}),
         )
 
     async def due(self, now: datetime | None = None) -> bool:
@@ -196,6 +200,11 @@ async def _as_owner(settings: Settings) -> AsyncIterator[Epochs]:
         audit = await Audit.open(deployment.database, provider)
         days = settings.key_epoch_days
         yield Epochs(deployment.database, provider, audit, days=days)
+
+
+def _prepared(ids: Sequence[str], known: Collection[str]) -> str | None:
+    """Return the newest key of a provider where it was never in use here."""
+    return ids[-1] if ids and ids[-1] not in known else None
 
 
 def _kek(row: Mapping[str, Any], held: set[str]) -> Kek:

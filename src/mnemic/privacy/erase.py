@@ -8,7 +8,7 @@ of others in a project is sealed anew by the project. The audit keeps that it ha
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -75,8 +75,8 @@ class Erase:
         """
         known_actor(actor)
         ends = None if dry_run else self._windows
-        names = await ends.names(replace(actor, purpose="job")) if ends is not None else []
         async with alone(self._database, actor) as tx:
+            names = await ends.names(tx, actor) if ends is not None else []
             await tx.all(_SQL["hold_profiles"])
             await tx.one(_SQL["hold"])
             heirs = await tx.all(_SQL["heirs"])

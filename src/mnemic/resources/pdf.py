@@ -1,4 +1,4 @@
-"""What does a PDF say, page by page? Read with pypdf, an extra: pip install 'mnemic[pdf]'."""
+"""What does a PDF say, page by page? Read with pypdf, an extra: pip install '.[pdf]' in the clone."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def require_reader() -> None:
     """Raise ConfigurationError (``pdf_not_installed``) where PDF cannot be read."""
     if importlib.util.find_spec("pypdf") is None:
         raise ConfigurationError(
-            "pdf_not_installed", "PDF needs an extra: run pip install 'mnemic[pdf]'."
+            "pdf_not_installed", "PDF needs an extra: run pip install '.[pdf]' in the clone."
         )
 
 

@@ -12,9 +12,9 @@ from mnemic.crypto import DataKey, place
 from mnemic.cursors import decode_cursor, encode_cursor
 from mnemic.embedding.models import Models
 from mnemic.errors import InvalidInput, NotFound
-from mnemic.keys import KeyRing
+from mnemic.keys import KeyRing, with_keys_of_now
 from mnemic.model import Actor, Visibility, known_actor
-from mnemic.permissions import require
+from mnemic.permissions import require, require_within
 from mnemic.resources.conversations import Conversations
 from mnemic.resources.documents import Documents, Shelf
 from mnemic.session.messages import read_turns
@@ -83,11 +83,13 @@ class Resources:
         self.index = Conversations(database, keys, models).index
         self.add = Documents(database, keys, models).add
 
+    @with_keys_of_now
     async def get(self, actor: Actor, resource_id: object) -> Resource:
         """Return a resource. Raises NotFound (``resource_not_found``)."""
         async with self._database.transaction(actor) as tx:
             return _opened(*await self._fetch(tx, actor, resource_id))
 
+    @with_keys_of_now
     async def list(
         self,
         actor: Actor,
@@ -100,7 +102,7 @@ class Resources:
         """Return a page of resources, newest first, with the total of all pages.
 
         ``limit`` is 1 to 1,000. Raises InvalidInput (``limit_out_of_range``, ``invalid_cursor``,
-        ``unknown_kind``, ``unknown_collection``).
+        ``unknown_kind``, ``unknown_collection``), PermissionDenied (``not_a_member``).
         """
         whole(limit, 1, MAX_PAGE, "limit")
         before_at, before_id = (None, None) if cursor is None else decode_cursor(cursor)
@@ -115,6 +117,7 @@ class Resources:
             "limit": limit + 1,
         }
         async with self._database.transaction(actor) as tx:
+            require_within(actor, params["scopes"], tx.role)
             keys = await self._keys.readable(tx, actor)
             rows = await tx.all(_SQL["list"], params)
             counted = await tx.one(_SQL["count"], params)
@@ -123,6 +126,7 @@ class Resources:
         next_page = encode_cursor(last.created_at, last.id) if last else None
         return ResourcePage(shown, counted["total"] if counted else 0, next_page)
 
+    @with_keys_of_now
     async def read(
         self, actor: Actor, resource_id: object, *, after: int = 0, limit: int = 100
     ) -> tuple[Chunk, ...]:
@@ -148,6 +152,7 @@ class Resources:
                 for one in await tx.all(_SQL["pieces"], wanted)
             )
 
+    @with_keys_of_now
     async def delete(self, actor: Actor, resource_id: object, *, dry_run: bool = False) -> Removal:
         """Remove a resource with its chunks; the turns of a conversation stay in the message log.
 

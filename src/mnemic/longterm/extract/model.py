@@ -1,6 +1,6 @@
 """Which memories does a chat model find in a conversation, and which of them may go to the gate?
 
-One call a pass, a second one only when the first answer cannot be read. Nothing that the model says is
+One call a portion, a second one only when the first answer cannot be read. Nothing that the model says is
 taken on trust: it may invent, translate, or take what the assistant said about itself for the user's own.
 A memory must cite turns that it was shown and follow from what was said in them: by the user; by the
 assistant as a question or proposal that the user then confirmed; or, for the receipt of a finished
