@@ -127,6 +127,16 @@ class Server:
         self.database = _MAIN
         self._left.append(name)
 
+    @contextmanager
+    def duplicated(self) -> Iterator[None]:
+        """Let all addresses lead to a copy of the test's database, which nobody may be using."""
+        original, copy = self.database, f"test_{uuid4().hex[:12]}"
+        self._administer("create database {} template {} owner mnemic_owner", copy, original)
+        self.database = copy
+        yield
+        self.database = original
+        self._left.append(copy)
+
     def prepare(self) -> None:
         """Make the database that those of tests are copied from."""
         self._administer("create database {} template {} owner mnemic_owner", _READY, _MAIN)

@@ -68,7 +68,11 @@ class FakeVault:
         if what == "keys":
             return self._key(method, name, config, body)
         if name not in self.keys and what == "encrypt":
-            self.keys[name] = os.urandom(32)  # as Vault does where the policy allows it
+            # as Vault does where the policy allows it
+            kind = body.get("type", "aes256-gcm96")
+            if kind != "aes256-gcm96":
+                return 400, {"errors": [f"unknown key type {kind}"]}
+            self.keys[name] = os.urandom(32)
         if name not in self.keys:
             return 400, {"errors": ["encryption key not found"]}
         cipher = AESGCM(self.keys[name])

@@ -41,6 +41,10 @@ __all__ = [
 ]
 
 
+UNFORESEEN = "internal_error"
+"""The code of whatever nobody raised on purpose."""
+
+
 class MnemicError(Exception):
     """Base of every error that Mnemic raises on purpose.
 
@@ -56,6 +60,27 @@ class MnemicError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message} [{self.code}]"
+
+
+def reason_of(error: Exception) -> dict[str, str]:
+    """Return what a log says of an error: its code; of one that nobody foresaw also its type and its place.
+
+    Its text is left out: it may quote what a user said.
+    """
+    if isinstance(error, MnemicError):
+        return {"code": error.code}
+    trace, place = error.__traceback__, "nowhere"
+    while trace is not None:
+        place = f"{trace.tb_frame.f_globals.get('__name__')}:{trace.tb_lineno}"
+        trace = trace.tb_next
+    return {"code": UNFORESEEN, "error": type(error).__name__, "place": place}
+
+
+def fails_for_all(error: Exception) -> bool:
+    """Tell whether whoever comes next would meet this error too: database, cold store or keys are away."""
+    if isinstance(error, StorageUnavailable):
+        return error.code != "profile_asleep"  # one user's, who was put to sleep in between
+    return isinstance(error, KeyUnavailable) and error.code.startswith(("vault_", "key_file_"))
 
 
 class InvalidInput(MnemicError, ValueError):

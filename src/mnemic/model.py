@@ -12,6 +12,7 @@ import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from typing import Any, Literal, get_args
 from urllib.parse import quote
 from uuid import UUID
@@ -75,6 +76,7 @@ def _unprintable(char: str) -> bool:
     return (char.isspace() and char != " ") or _INVISIBLE.match(char) is not None
 
 
+@lru_cache(4096)
 def _part(value: str) -> str:
     return quote(value, safe="")
 
@@ -286,7 +288,11 @@ class Parts:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One answer of a search, which explains itself."""
+    """One answer of a search, which explains itself.
+
+    ``score`` (0 to 1) puts hits in order: 0.5 x similarity + 0.3 x confidence + 0.2 x scope. How well it fits
+    the query is ``parts.similarity`` alone.
+    """
 
     item: MemoryItem
     score: float

@@ -6,6 +6,7 @@ the thing and for whom: the matrix of docs/reference/permissions.md. The databas
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, get_args
 
 from mnemic.checks import one_of
@@ -65,6 +66,13 @@ def require_member(role: ProjectRole | None, scope: Scope | None) -> None:
         require(role, "read")
 
 
+def require_within(actor: Actor, scopes: Iterable[str], role: ProjectRole | None) -> None:
+    """Raise PermissionDenied (``not_a_member``) to whoever asks in a project, among other scopes or alone,
+    and does not belong to it: a project that is misspelt answers as a foreign one does."""
+    if actor.project_scope is not None and actor.project_scope in scopes:
+        require(role, "read")
+
+
 def checked_visibility(visibility: object, scope: str) -> Visibility:
     """Return for whom something is meant. Raises InvalidInput (``unknown_visibility``,
     ``visibility_without_project``): what is not a project's is its user's alone anyway."""
@@ -99,8 +107,8 @@ def home(actor: Actor, scope: Scope) -> tuple[str, str]:
 def readable(actor: Actor, scope: Scope | None = None) -> list[str]:
     """Return the scope keys that this actor asks in, or the one of ``scope``.
 
-    A project that the actor names is among them; whether they are a member, and what they see there, is for
-    the transaction to find out.
+    A project that the actor names is among them; whether they are a member (``require_within``), and what
+    they see there, is for the transaction to find out.
     """
     if scope is None:
         return list(known_actor(actor).readable_scopes)

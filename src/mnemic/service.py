@@ -25,7 +25,7 @@ from mnemic.model import (
     Verdict,
     Visibility,
 )
-from mnemic.permissions import home
+from mnemic.permissions import home, require
 from mnemic.privacy.erase import Erasure
 from mnemic.profile.values import AgentProfile
 from mnemic.retrieval.context import format_context
@@ -271,8 +271,14 @@ class MemoryService(Lifetime):
         )
 
     async def get_profile_for_agent(self, actor: Actor) -> AgentProfile:
-        """Return what an agent is told of its user and project; see ``Profiles``."""
-        return await self._parts.profiles.get_profile_for_agent(actor)
+        """Return what an agent is told of its user and project; see ``Profiles``.
+
+        Raises PermissionDenied (``not_a_member``) where the actor names a project that is not theirs.
+        """
+        known = await self._parts.profiles.get_profile_for_agent(actor)
+        if actor.project is not None and known.project is None:
+            require(None, "read")
+        return known
 
     async def build_context(self, actor: Actor, query: str, budget_tokens: int = 800) -> str:
         """Return what is relevant to ``query`` as text for the end of a system prompt, "" for nothing.

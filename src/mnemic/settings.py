@@ -129,6 +129,7 @@ class Settings(BaseSettings):
     cold_timeout: float = Field(5.0, gt=0, le=300)
     session_idle: str = Field("off", pattern=AGE)
     task_retention: str = Field("off", pattern=AGE)
+    workflows: Path | None = None
     aws_access_key_id: SecretStr | None = Field(None, validation_alias=_of_aws("ACCESS_KEY_ID"))
     aws_secret_access_key: SecretStr | None = Field(
         None, validation_alias=_of_aws("SECRET_ACCESS_KEY")
@@ -161,6 +162,7 @@ class Settings(BaseSettings):
         "vault_token_file",
         "vault_ca_file",
         "aws_ca_bundle",
+        "workflows",
     )
     @classmethod
     def _of_home(cls, value: Path | None) -> Path | None:

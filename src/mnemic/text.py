@@ -66,3 +66,8 @@ def says_something(text: str) -> bool:
         for char in text
         for category in (unicodedata.category(char),)
     )
+
+
+def can_be_seen(text: str) -> bool:
+    """Tell whether anything of a text shows: a letter, a digit, a sign; no fillers, no format characters."""
+    return any(unicodedata.category(char)[0] in "LNPS" and char not in _UNSEEN for char in text)

@@ -249,6 +249,21 @@ NOT_MEANT: list[tuple[Any, str]] = [
 ]
 
 
+async def test_a_filter_that_is_deeper_than_people_think_is_refused_and_a_deep_value_is_found(
+    store: MnemicStore,
+) -> None:
+    def nested(depth: int) -> dict[str, Any]:
+        value: dict[str, Any] = {"a": 1}
+        for _ in range(depth):
+            value = {"a": value}
+        return value
+
+    await store.aput(("docs",), "k", nested(150))
+    assert await told(store.asearch(("docs",), filter=nested(100))) == "invalid_filter"
+    assert await told(store.asearch(("docs",), filter={"a": [[nested(70)]]})) == "invalid_filter"
+    assert [one.key for one in await store.asearch(("docs",), filter={"a": {"a": {}}})] == ["k"]
+
+
 async def test_a_filter_that_cannot_be_meant_is_refused(store: MnemicStore) -> None:
     for wanted, code in NOT_MEANT:
         assert await told(store.asearch(("docs",), filter=wanted)) == code
@@ -304,6 +319,19 @@ async def test_pf_070_a_namespace_that_would_be_mistaken_for_another_is_refused(
         for op in (PutOp(where, "k", {"n": 1}), PutOp(where, "k", None), GetOp(where, "k")):
             assert await told(store.abatch([op])) == "invalid_namespace"
     assert await store.alist_namespaces() == []
+
+
+async def test_paths_and_conditions_that_cannot_be_meant_are_refused(store: MnemicStore) -> None:
+    for index in (True, "a", 5, [1], [None], {"a": 1}):
+        given_: Any = index
+        assert await told(store.abatch([PutOp(("docs",), "k", {"a": "x"}, given_)])) == (
+            "invalid_index"
+        )
+    for condition in ("prefix", MatchCondition("infix", ("docs",))):  # type: ignore[arg-type]
+        listed: Any = (condition,)
+        op = ListNamespacesOp(match_conditions=listed)
+        assert await told(store.abatch([op])) == "unknown_match_type"
+    assert await store.aget(("docs",), "k") is None
 
 
 async def test_what_json_cannot_hold_is_refused_and_not_changed(store: MnemicStore) -> None:

@@ -126,6 +126,22 @@ async def test_a_key_is_never_made_by_wrapping(vault: FakeVault) -> None:
     assert set(vault.keys) == {kek}
 
 
+async def test_a_key_that_was_deleted_in_the_vault_is_not_made_anew_by_whoever_knew_it(
+    vault: FakeVault,
+) -> None:
+    provider = keys(vault)
+    kek, _, wrapped = await made(provider)
+    del vault.keys[kek]
+    for attempt in (
+        provider.wrap(kek, b"s", b"c"),
+        provider.wrap(kek, b"s", b"c"),
+        provider.unwrap(kek, wrapped, b"c"),
+        provider.renew(kek),
+    ):
+        assert (await refusal(attempt)).code == "unknown_kek"
+    assert vault.keys == {}
+
+
 async def test_keys_of_other_names_are_left_alone(vault: FakeVault) -> None:
     for name in ("mnemic-x-1-old", "mnemic-x", "mnemic-xy-7", "mnemic-x-09", "other"):
         vault.keys[name] = new_secret()
@@ -162,7 +178,7 @@ def test_without_hvac_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(ConfigurationError) as caught:
         VaultKeys.of(Settings.read(vault_addr="https://v.example", vault_token="t"), "x")
     assert caught.value.code == "vault_not_installed"
-    assert "mnemic[vault]" in caught.value.message
+    assert "'.[vault]'" in caught.value.message
 
 
 def test_settings_choose_it_and_name_its_keys_by_the_deployment(vault: FakeVault) -> None:

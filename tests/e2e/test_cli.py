@@ -86,11 +86,10 @@ def test_a_secret_is_refused_without_being_repeated(cli: Cli) -> None:
     assert secret not in ran.out + ran.err
 
 
-def test_bytes_that_are_no_text_are_taken_out_and_reported(cli: Cli) -> None:
-    verdict = cli.json("add", b"the caf\xe9 near\x07 the harbour", user="bytes")
+def test_controls_are_taken_out_and_reported_and_an_id_of_no_text_is_refused(cli: Cli) -> None:
+    verdict = cli.json("add", "the café near\x07 the harbour", user="bytes")
     assert verdict["verdict"] == "stored"
-    assert verdict["removed"] == ["control_characters", "lone_surrogates"]
-    assert cli.json("search", b"\xff\xfe", code=2, user="bytes")["reason"] == "blank_query"
+    assert verdict["removed"] == ["control_characters"]
     assert (
         cli.json("list", user=b"k\xff".decode("utf-8", "surrogateescape"), code=2)["reason"]
         == "invalid_id"
@@ -219,8 +218,13 @@ def test_delete_says_first_and_does_then(cli: Cli, made: dict[str, str]) -> None
     }
     assert cli("delete", bike, user="del").out == "1 row deleted, earlier versions included.\n"
     assert cli.json("delete", bike, user="del", code=1)["reason"] == "item_not_found"
-    hint = "1 row would go, earlier versions included. Add --yes to delete.\n"
-    assert cli("delete", "--all", user="del").out == hint
+    asked = cli("delete", "--all", user="del")
+    assert asked.code == 1
+    assert asked.out == "1 row would go, earlier versions included.\n"
+    assert asked.err == "Nothing was deleted: add --yes to delete. [confirmation_required]\n"
+    assert cli("delete", "--all", "--dry-run", user="del").out == asked.out
+    told = cli.json("delete", "--all", user="del", code=1)
+    assert (told["reason"], told["count"]) == ("confirmation_required", 1)
     assert cli.json("delete", "--all", "--yes", user="del")["deleted"] == 1
     assert cli.json("list", user="del")["total"] == 0
 

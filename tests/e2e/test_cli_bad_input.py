@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from e2e.program import ZH, Cli
+from e2e.program import ASCII, UTF8, ZH, Cli
 
 CUT = "Only the first 2,000 characters of the query were read."
 
@@ -61,3 +61,52 @@ def test_a_file_that_is_no_document_is_refused_by_name(
     ran = cli("resource", "add", str(path), "--json", user="files")
     assert (ran.code, ran.json["reason"]) == (2, reason)
     assert cli.json("resource", "list", user="files")["resources"] == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("add", b"I like \xff tea a lot"),
+        ("search", b"\xfe\xff"),
+        ("profile", "edit", "username", b"\xff\xfe"),
+        ("profile", "edit", "preferences", "tea", b"coffee \xe4"),
+        ("list", "--project", b"\xff"),
+        ("audit", "show", "--target", b"\xff"),
+        ("session", "set", b"\xff", "1", "--session", "s1"),
+    ],
+    ids=lambda command: command[0],
+)
+def test_bytes_that_are_no_text_are_refused_and_nothing_is_kept(
+    cli: Cli, command: tuple[str | bytes, ...]
+) -> None:
+    for env in (UTF8, ASCII):
+        told = cli.json(*command, user="unread", code=2, **env)
+        assert told["reason"] == "argument_not_text"
+    ran = cli(*command, user="unread")
+    assert ran.code == 2
+    assert ran.err == (
+        "An argument is not text in UTF-8: write it in that encoding. [argument_not_text]\n"
+    )
+    assert cli.json("profile", "show", user="unread")["version"] == 1
+    assert cli.json("list", user="unread")["total"] == 0
+
+
+def test_a_name_of_two_lines_and_an_unknown_language_are_refused(cli: Cli) -> None:
+    for field, value, reason in (
+        ("username", "Kim\nLee", "profile_value_not_one_line"),
+        ("language_preference", "klingon", "unknown_language"),
+    ):
+        assert cli.json("profile", "edit", field, value, user="lines", code=2)["reason"] == reason
+    edited = cli.json("profile", "edit", "language_preference", "zh_cn", user="lines")
+    assert edited["values"]["language_preference"] == "zh-CN"
+
+
+def test_a_field_takes_one_line_of_the_answer(cli: Cli) -> None:
+    cli.json("profile", "edit", "content", "Be brief.\n\nName sources.", user="shown")
+    cli.json("profile", "edit", "preferences", user="shown")
+    lines = cli("profile", "show", user="shown").out.splitlines()
+    assert lines == [
+        "content                Be brief. ⏎ Name sources.  [you]",
+        "preferences            -  [you]",
+        "version                3",
+    ]

@@ -14,7 +14,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
-from e2e.program import ASCII, MNEMIC, ZH, Cli
+from e2e.program import ASCII, MNEMIC, UTF8, ZH, Cli
 from mnemic.session.messages import MAX_CHARS as LOG_MAX_CHARS
 from mnemic.session.transcript import MAX_CHARS
 
@@ -35,6 +35,32 @@ def test_pf_033_chinese_data_on_an_ascii_terminal(cli: Cli, ids: dict[str, str])
         assert ("??????" in ran.out) == (args[0] != "verify"), args
     hits = cli.json("search", "花生", **ASCII)["hits"]
     assert hits[0]["content"] == ZH  # JSON escapes what the terminal cannot show
+
+
+def test_pf_033_every_command_that_shows_something_works_on_either_terminal(cli: Cli) -> None:
+    turns = cli.home / "zh.jsonl"
+    row = {"role": "user", "session": "谈话", "content": "请记住，我对花生过敏🥜"}
+    turns.write_text(json.dumps(row, ensure_ascii=False), encoding="utf-8")
+    note = cli.home / "笔记.txt"
+    note.write_text("备份每晚三点开始。", encoding="utf-8")
+    user = "小明"
+    for given in (
+        f"ingest {turns}", f"resource add {note}", "profile edit username 小明🌱",
+        "project create 登月 --name 登月计划", "session set 草稿 三月 --session 谈话",
+        'task create data_approval --data {"文件":"订单"}', "add 小明可能要搬去宁波 --confidence 0.75",
+    ):  # fmt: skip
+        assert cli(*given.split(), user=user).code == 0, given
+    documents = cli.json("resource", "list", user=user)["resources"]
+    (shown,) = (one["id"] for one in documents if one["kind"] == "document")
+    for given in (
+        "profile show", "project show 登月", "session messages 谈话", f"resource show {shown}",
+        "audit show --mine",
+    ):  # fmt: skip
+        ran = [cli(*given.split(), user=user, **env) for env in (UTF8, ASCII)]
+        assert [one.code for one in ran] == [0, 0], (given, [one.err for one in ran])
+        assert (ran[1].out + ran[1].err).isascii(), given
+        lines = [len(one.out.splitlines()) for one in ran]
+        assert lines[0] == lines[1] > 0, (given, ran)
 
 
 def test_pf_033_chinese_typed_under_a_c_locale_is_stored_whole(cli: Cli) -> None:

@@ -40,7 +40,9 @@ def test_keys_are_shown_rotated_and_destroyed(alone: Cli) -> None:
     }  # fmt: skip
     assert key_file(alone).read_bytes() == before
     prepared = alone.json("keys", "rotate", "--prepare")["prepared"]
-    assert alone.json("keys", "status")["kek_id"] == kek["kek_id"]
+    waits = alone.json("keys", "status")
+    assert (waits["kek_id"], waits["prepared"]) == (kek["kek_id"], prepared)
+    assert f"prepared  {prepared}: mnemic keys rotate" in alone("keys", "status").out.splitlines()
     rotated = alone("keys", "rotate")
     assert rotated.out.splitlines() == [
         "1 data key wrapped anew.",
@@ -50,13 +52,21 @@ def test_keys_are_shown_rotated_and_destroyed(alone: Cli) -> None:
     assert [item["content"] for item in alone.json("list")["items"]] == ["My dentist is in Gohlis"]
     assert key_file(alone).stat().st_mode & 0o777 == 0o600
 
+    assert alone.json("keys", "status")["prepared"] is None
+    idle = alone("keys", "close-epoch", "--if-due", "--yes")
+    assert idle.out == "Nothing is due: no erasure waits to be final.\n"
     assert alone.json("keys", "close-epoch", "--if-due", "--yes")["closed"] is False
     asked = alone("keys", "close-epoch")
-    assert "Add --yes to close." in asked.err
+    assert asked.code == 1
+    assert "add --yes to close. [confirmation_required]" in asked.err
+    assert asked.out == alone("keys", "close-epoch", "--dry-run").out
+    assert alone.json("keys", "close-epoch", code=1)["reason"] == "confirmation_required"
     assert len(json.loads(key_file(alone).read_text())["keys"]) == 2
     alone.json("erase", "--yes")
     not_due = alone.json("keys", "close-epoch", "--if-due", "--yes")
     assert (not_due["closed"], not_due["erasures"], not_due["earlier"]) == (False, 1, 1)
+    wait = alone("keys", "close-epoch", "--if-due", "--yes").out
+    assert wait.startswith("Nothing is due before ")
     due = alone.json("keys", "close-epoch", "--if-due", "--yes", MNEMIC_KEY_EPOCH_DAYS="0")
     assert (due["closed"], due["erasures"], due["destroyed"]) == (True, 1, 2)
     status = alone("keys", "status").out.splitlines()
@@ -68,6 +78,7 @@ def test_keys_are_shown_rotated_and_destroyed(alone: Cli) -> None:
     assert deeds.count("rotate_keys") == 2
     assert alone.json("audit", "verify")["sound"] is True
     assert alone.json("keys", "close-epoch", "--yes") == {"closed": False}
+    assert alone("keys", "close-epoch").out == "There is nothing to make final.\n"
 
 
 def test_a_lost_key_is_one_sentence(alone: Cli) -> None:

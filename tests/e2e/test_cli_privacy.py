@@ -49,11 +49,16 @@ def test_what_cannot_be_meant_is_wrong_usage(cli: Cli) -> None:
 def test_an_erasure_counts_asks_and_goes_through(cli: Cli) -> None:
     cli.json("add", "My bicycle is red and old", user="erased")
     cli.json("add", "My bicycle is red and old", user="erase_")
-    counted = cli.json("erase", user="erased")
+    counted = cli.json("erase", "--dry-run", user="erased")
     assert counted["dry_run"] is True
     assert counted["counts"]["memory_item"] == 1
-    assert cli("erase", user="erased").err.rstrip().endswith("Add --yes to erase.")
-    assert "Add --yes" not in cli("erase", "--dry-run", "--yes", user="erased").err
+    told = cli.json("erase", user="erased", code=1)
+    assert (told["reason"], told["counts"]) == ("confirmation_required", counted["counts"])
+    asked = cli("erase", user="erased")
+    assert asked.code == 1
+    assert "add --yes to erase" in asked.err
+    assert asked.out == cli("erase", "--dry-run", user="erased").out
+    assert "--yes" not in cli("erase", "--dry-run", "--yes", user="erased").err
     assert cli.json("list", user="erased")["total"] == 1
     gone = cli.json("erase", "--yes", user="erased")
     assert gone["dry_run"] is False

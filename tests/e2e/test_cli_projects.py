@@ -165,3 +165,24 @@ def test_the_author_says_who_sees_a_memory(cli: Cli) -> None:
 )
 def test_what_cannot_be_meant_is_said(cli: Cli, args: tuple[str, ...], reason: str) -> None:
     assert cli.json(*args, user="anna", code=2)["reason"] == reason
+
+
+def test_a_misspelt_project_and_a_foreign_one_are_refused_alike(cli: Cli) -> None:
+    cli.json("project", "create", "vineyard", user="otto")
+    told = set()
+    for project in ("vineyard", "vinyard"):
+        for args in (
+            ("search", "valve"),
+            ("list",),
+            ("context", "valve"),
+            ("resource", "list"),
+            ("verify", "list"),
+            ("add", "The valve is shut", "--scope", "project"),
+        ):
+            answer = cli.json(*args, "--project", project, user="erin", code=1)
+            told.add((answer["reason"], answer["message"]))
+    assert told == {("not_a_member", "You are not a member of this project.")}
+    assert cli.json("list", "--project", "vineyard", user="otto")["total"] == 0
+    for name in ("a\tb", "", " ", "x" * 129):
+        refused = cli.json("project", "create", name, user="otto", code=2)
+        assert refused["reason"] == "invalid_id"

@@ -70,3 +70,52 @@ def test_what_cannot_be_meant_is_told(cli: Cli) -> None:
     assert (
         cli.json("session", "show", "s1", user="stranger", code=1)["reason"] == "session_not_found"
     )
+
+
+def test_the_sessions_of_a_user_are_listed_a_page_at_a_time(cli: Cli) -> None:
+    for session, words in (("s1", 1), ("s2", 2), ("s3", 3)):
+        said(cli, "sia", session, *(f"The boat needs {n} planks" for n in range(words)))
+    cli.json("session", "close", "s2", user="sia")
+    page = cli.json("session", "list", "--limit", "2", user="sia")
+    assert [(one["session_id"], one["turns"]) for one in page["sessions"]] == [("s3", 3), ("s2", 2)]
+    assert page["total"] == 3
+    assert page["sessions"][1] == {
+        name: value
+        for name, value in cli.json("session", "show", "s2", user="sia").items()
+        if name not in ("summary", "keeps")
+    }
+    rest = cli.json("session", "list", "--cursor", page["cursor"], user="sia")
+    assert ([one["session_id"] for one in rest["sessions"]], rest["cursor"]) == (["s1"], None)
+    shown = cli("session", "list", user="sia")
+    assert [line.split()[0] for line in shown.out.splitlines()] == ["s3", "s2", "s1"]
+    assert shown.out.count("  closed ") == 1
+    assert shown.out.splitlines()[2].endswith("1 turn")
+    assert "3 of 3" in shown.err
+    assert cli.json("session", "list", user="stranger")["total"] == 0
+    for args, reason in (
+        (("--limit", "0"), "limit_out_of_range"),
+        (("--cursor", "nonsense"), "invalid_cursor"),
+    ):
+        assert cli.json("session", "list", *args, user="sia", code=2)["reason"] == reason
+
+
+def test_a_session_that_nobody_began_is_told_to_who_lists_it_and_not_to_who_searches(
+    cli: Cli,
+) -> None:
+    said(cli, "sol", "s1", "hello there")
+    cli.json("add", "The shed is painted red", user="sol")
+    for args in (
+        ("list", "--session", "nosuch"),
+        ("list", "--session", "nosuch", "--scope", "session"),
+        ("session", "get", "draft", "--session", "nosuch"),
+        ("session", "messages", "nosuch"),
+        ("session", "close", "--session", "nosuch"),
+    ):
+        assert cli.json(*args, user="sol", code=1)["reason"] == "session_not_found", args
+    assert cli.json("list", "--session", "s1", user="sol")["total"] == 1
+    assert cli.json("list", "--session", "nosuch", "--scope", "user", user="sol")["total"] == 1
+    found = cli.json("search", "shed", "--session", "nosuch", user="sol")["hits"]
+    assert [hit["content"] for hit in found] == ["The shed is painted red"]
+    added = ("add", "The draft is blue", "--scope", "session", "--session", "fresh")
+    assert cli.json(*added, user="sol")["verdict"] == "stored"
+    assert cli.json("list", "--session", "fresh", "--scope", "session", user="sol")["total"] == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 from e2e.program import NOBODY, Cli
 from mnemic.ids import new_id
@@ -95,3 +96,20 @@ def test_what_cannot_be_meant_is_refused_with_its_reason(cli: Cli) -> None:
         assert cli.json("task", *args, user="theo", code=code)["reason"] == reason
     assert cli.json("task", "show", made, user="kim", code=1)["reason"] == "task_not_found"
     assert cli.json("task", "show", made, user="theo")["version"] == 1
+
+
+def test_workflows_of_a_file_are_known_and_one_that_cannot_be_is_told(cli: Cli) -> None:
+    path = Path(cli.home) / "workflows.json"
+    told = {"bake": [{"name": "knead", "next": ["rise"]}, {"name": "rise"}]}
+    path.write_text(json.dumps(told), encoding="utf-8")
+    given = {"MNEMIC_WORKFLOWS": str(path)}
+    assert cli.json("task", "create", "bake", code=2)["reason"] == "unknown_task_type"
+    task = cli.json("task", "create", "bake", **given)
+    assert task["current_step"] == "knead"
+    assert cli.json("task", "claim", "--type", "bake", **given)["claim"] is not None
+    done = cli.json("task", "complete", task["task_id"], **given)
+    assert (done["current_step"], done["status"]) == ("rise", "completed")
+    assert cli.json("task", "show", task["task_id"]) == done  # reading needs no workflow
+    path.write_text('{"bake": []}', encoding="utf-8")
+    for command in (("task", "list"), ("serve", "--port", "0")):
+        assert cli.json(*command, code=1, **given)["reason"] == "workflows_invalid", command

@@ -184,7 +184,10 @@ def expect(reply: Reply, allowed: bool, code: str) -> None:
 
 
 def seen(team: Team, user: str, query: str, kind: str = "memory") -> str:
-    """Return all that a user sees of what a query asks for: searched, listed, as a prompt."""
+    """Return all that a user sees of what a query asks for: searched, listed, as a prompt.
+
+    Who is no member sees nothing, and is told so by each of them.
+    """
     asked = {"query": query, "k": 50, "include": ["memory", "resource"]}
     replies = [
         team.ask(user, "POST", "/api/memory/search", asked),
@@ -192,6 +195,9 @@ def seen(team: Team, user: str, query: str, kind: str = "memory") -> str:
         team.ask(user, "GET", "/api/memory?limit=1000"),
         team.ask(user, "GET", "/api/resources?limit=1000"),
     ]
+    if replies[0].status == 403:
+        assert [(reply.status, reply.code) for reply in replies] == [(403, "not_a_member")] * 4
+        return ""
     assert [reply.status for reply in replies] == [200] * 4
     told = replies[0].json["hits"]
     if kind == "resource":

@@ -187,4 +187,4 @@ def test_without_the_package_the_command_says_what_to_install(cli: Cli, tmp_path
         check=False,
     )
     assert json.loads(ran.stdout)["reason"] == "integration_not_installed"
-    assert "mnemic[mcp]" in ran.stdout
+    assert "'.[mcp]'" in ran.stdout

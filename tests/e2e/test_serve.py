@@ -149,6 +149,11 @@ def test_a_services_key_acts_for_the_users_whom_it_names(shared: Served, place: 
 
 
 def test_a_key_is_worthless_once_revoking_returns(shared: Served, place: Place) -> None:
+    refused = place.run("apikey", "create", "--scopes", "read,foo", code=2)
+    assert (refused["reason"], refused["message"]) == (
+        "unknown_right",
+        "The scopes of a key are any of read, write, admin.",
+    )
     made = place.run("apikey", "create", "--user", "brief")
     open_now = [shared.connection() for _ in range(8)]  # on both workers
     for connection in open_now:
@@ -228,7 +233,7 @@ def test_without_the_server_extra_everything_else_works(place: Place, tmp_path: 
     bare = Place(place.home, env)
     refused = bare.run("serve", code=1)
     assert refused["reason"] == "server_not_installed"
-    assert "mnemic[server]" in refused["message"]
+    assert "'.[server]'" in refused["message"]
     made = bare.run("apikey", "create", "--user", "kim")
     assert made["prefix"] in {key["prefix"] for key in bare.run("apikey", "list")["keys"]}
     helped = subprocess.run([MNEMIC, "--help"], env=env, capture_output=True, text=True, check=True)

@@ -105,3 +105,15 @@ def test_pf_125_four_workers_share_one_limit(place: Place, tmp_path: Path) -> No
             replies = [served.add(f"Barn {n} has {n + 3} doors", key=key) for n in range(40)]
             assert {reply.status for reply in replies} == {201, 429}
             assert 1 <= sum(reply.status == 201 for reply in replies) <= 4
+            # PF-109: what needs no Redis answers, each from a credential that may still ask
+            for number, (method, path, body, status) in enumerate(
+                (
+                    ("GET", "/healthz", None, 200),
+                    ("GET", "/readyz", None, 200),
+                    ("POST", "/api/memory/search", {"query": "barn"}, 200),
+                    ("POST", "/api/tasks", {"task_type": "data_approval"}, 201),
+                    ("GET", "/api/tasks", None, 200),
+                )
+            ):
+                key = key_of(place, "--user", f"outage-{number}")
+                assert served.ask(method, path, body, key=key).status == status, path

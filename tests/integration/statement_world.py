@@ -50,8 +50,8 @@ WITHOUT_ROWS = {
     "resources.lock_documents",
 }
 """An advisory lock reads and writes no row."""
-SAYS_WHO_ASKS = {"messages.append_turns"}
-"""A call that sets the actor itself is tested with its function (test_one_trip_append)."""
+SAYS_WHO_ASKS = {"messages.append_many"}
+"""A call that sets the actors itself is tested with its function (test_append_together)."""
 _DRAFT = bytes(32)
 _PARAMETER = re.compile(r"%\((\w+)\)s")
 _OF_SCOPES = tuple(

@@ -367,6 +367,34 @@ async def test_pf_098_a_time_names_its_zone(kim: httpx2.AsyncClient, field: str,
     told(await kim.get("/api/memory/search", params=naive), 422, "naive_datetime")
 
 
+async def test_pf_098_every_field_that_takes_a_time_wants_its_zone(
+    kim: httpx2.AsyncClient,
+) -> None:
+    kept = (await kim.post("/api/memory", json={"content": "I drink green tea"})).json()["id"]
+    naive, zoned = "2025-01-02T03:04:05", "2025-01-02T03:04:05+08:00"
+
+    async def asked(at: str) -> list[httpx2.Response]:
+        fact = {"content": f"The pier is {len(at)} metres long", "valid_from": at}
+        turn = {"role": "user", "content": "hello", "created_at": at}
+        return [
+            await kim.get("/api/memory/profile", params={"as_of": at}),
+            await kim.post("/api/memory/batch", json={"memories": [fact]}),
+            await kim.post("/api/sessions/s1/messages", json={"messages": [turn]}),
+            await kim.patch(
+                f"/api/memory/{kept}", json={"valid_to": at}, headers={"if-match": "*"}
+            ),
+        ]
+
+    for answer in await asked(naive):
+        told(answer, 422, "naive_datetime")
+    assert await _total(kim) == 1
+    answers = await asked(zoned)
+    assert all(answer.is_success for answer in answers[1:3]), [one.text for one in answers]
+    told(answers[0], 404, "profile_not_recorded")  # it had not begun
+    told(answers[3], 422, "validity_reversed")  # it would end before it began
+    assert not any("naive" in answer.text for answer in answers)
+
+
 @pytest.mark.parametrize(
     ("bad", "kind"),
     [
@@ -443,8 +471,14 @@ async def test_pf_037_nothing_is_ever_cut(kim: httpx2.AsyncClient, length: int) 
     text = ("The harbour is calm. " * 200)[: length - 1] + "x"
     answer = (await kim.post("/api/memory", json={"content": text})).json()
     if length == 2_000:
-        item = await kim.get(f"/api/memory/{answer['id']}")
-        assert item.json()["content"] == text
+        where = f"/api/memory/{answer['id']}"
+        assert (await kim.get(where)).json()["content"] == text
+        for longer in (text + "y", text + "y" * 100):
+            change = {"content": longer}
+            kept = await kim.patch(where, json=change, headers={"if-match": "*"})
+            assert (kept.json()["verdict"], kept.json()["reason"]) == ("rejected", "text_too_long")
+            assert "2000" in kept.json()["message"]
+        assert (await kim.get(where)).json()["content"] == text
     else:
         assert (answer["verdict"], answer["reason"]) == ("rejected", "text_too_long")
         assert "2000" in answer["message"]
@@ -463,6 +497,10 @@ async def test_pf_135_an_id_that_is_none_is_refused_everywhere(
     kim: httpx2.AsyncClient, found: str, status: int
 ) -> None:
     head = {"if-match": "*"}
+    for path in ("tasks/{}", "tasks/{}/history", "tasks/{}/replay"):
+        assert (await kim.get(f"/api/{path.format(found)}")).status_code == status, path
+    for path in ("tasks/{}/advance", "tasks/{}/complete"):
+        assert (await kim.post(f"/api/{path.format(found)}", json={})).status_code == status, path
     for base in ("/api/memory", "/api/resources"):
         answers = [await kim.get(f"{base}/{found}"), await kim.delete(f"{base}/{found}")]
         assert [answer.status_code for answer in answers] == [status, status]

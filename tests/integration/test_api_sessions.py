@@ -166,7 +166,7 @@ async def test_another_user_finds_no_such_session(app: Any, kim: httpx2.AsyncCli
     async with asking(app, "lee") as lee:
         for path in ("", "/messages", "/window", "/window?budget_tokens=500", "/state"):
             told(await lee.get(f"/api/sessions/s1{path}"), 404, "session_not_found")
-        told(await lee.get("/api/sessions/s1/state/a"), 404, "value_not_found")
+        told(await lee.get("/api/sessions/s1/state/a"), 404, "session_not_found")
         told(await lee.post("/api/sessions/s1/close", json={}), 404, "session_not_found")
         told(await lee.put("/api/sessions/s1/pins", json={"seqs": [1]}), 404, "session_not_found")
         assert (await lee.delete("/api/sessions/s1/state/a")).json() == {"deleted": False}

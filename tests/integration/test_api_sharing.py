@@ -12,7 +12,9 @@ import pytest
 
 from api_world import app_on, asking, told
 from mnemic.api.doors import Limits
+from mnemic.errors import StorageUnavailable
 from mnemic.ids import new_id
+from mnemic.longterm.write import Writer
 from mnemic.model import Actor
 
 if TYPE_CHECKING:
@@ -69,6 +71,30 @@ async def test_another_request_with_the_same_key_is_refused(kim: httpx2.AsyncCli
     told(await kim.post("/api/memory", json=other, headers=key), 422, "idempotency_mismatch")
     told(await kim.delete("/api/memory?confirm=true", headers=key), 422, "idempotency_mismatch")
     assert (await kim.get("/api/memory")).json()["total"] == 1
+
+
+async def test_a_batch_that_broke_off_between_two_scopes_is_asked_again_whole(
+    kim: httpx2.AsyncClient, stub_memory: MemoryService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    created = await kim.post("/api/projects", json={"id": "p", "name": "P"})
+    assert created.status_code == 201, created.text
+    settled, asked = Writer._settled, 0
+
+    async def away_once(*given: Any) -> Any:
+        nonlocal asked
+        asked += 1
+        if asked == 2:
+            raise StorageUnavailable("database_unreachable", "The database is away.")
+        return await settled(*given)
+
+    monkeypatch.setattr(Writer, "_settled", away_once)
+    deploys = {"content": "The project deploys with Kubernetes", "scope": "project"}
+    headers = {"idempotency-key": uuid4().hex, "mnemic-project": "p"}
+    ask = {"url": "/api/memory/batch", "json": {"memories": [TEA, deploys]}, "headers": headers}
+    told(await kim.post(**ask), 503, "database_unreachable")
+    again = await kim.post(**ask)
+    outcomes = [verdict["verdict"] for verdict in again.json()["verdicts"]]
+    assert outcomes == ["duplicate", "stored"]
 
 
 async def test_a_key_is_its_users_own(kim: httpx2.AsyncClient, lee: httpx2.AsyncClient) -> None:
@@ -408,7 +434,10 @@ async def test_pf_085_the_same_word_ten_times_at_once_is_one_record(
     state = (await kim.get("/api/consent")).json()
     assert [record["purpose"] for record in state["records"]] == ["insight"]
     told(await kim.put("/api/consent", json=word | {"purpose": "x"}), 422, "unknown_purpose")
-    told(await kim.put("/api/consent", json={"state": "maybe"}), 422, "field_invalid")
+    problem = told(await kim.put("/api/consent", json={"state": "maybe"}), 422, "field_invalid")
+    assert problem["detail"] == "state must be one of granted, refused."
+    problem = told(await kim.put("/api/consent", json=["refused"]), 422, "field_invalid")
+    assert problem["detail"] == "The body must be a JSON object."
 
 
 async def test_a_user_is_forgotten_as_a_whole(

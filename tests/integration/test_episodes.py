@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import timedelta
 from typing import Any
 
+import psycopg
 import pytest
 from episode_world import (
     KIM,
@@ -79,6 +81,9 @@ async def test_a_config_without_a_user_is_refused_and_nothing_is_written(
         ({"user_id": 7, "thread_id": "t"}, "invalid_id"),
         ({"user_id": "kim"}, "thread_required"),
         ({"user_id": "kim", "thread_id": "t", "lease_token": "mine"}, "invalid_lease"),
+        ({"user_id": "kim", "thread_id": "t", "checkpoint_id": "c\0"}, "invalid_id"),
+        ({"user_id": "kim", "thread_id": "t", "checkpoint_id": 7}, "invalid_id"),
+        ({"user_id": "kim", "thread_id": "t", "checkpoint_ns": "\ud800"}, "invalid_id"),
     ],
 )
 async def test_a_config_that_names_nobody_or_nothing_is_refused(
@@ -88,6 +93,78 @@ async def test_a_config_that_names_nobody_or_nothing_is_refused(
     with pytest.raises(InvalidInput) as refused:
         await saver.aget_tuple({"configurable": named})
     assert refused.value.code == code
+
+
+@pytest.mark.parametrize("bad", ["x\0", "\ud800", 7.5, b"x", {"a": 1}, ["a"]])
+async def test_what_cannot_be_meant_is_refused_by_its_name_and_nothing_is_changed(
+    bad: Any, episodes: Episodes
+) -> None:
+    await counter(episodes.checkpointer()).ainvoke({"notes": []}, config(KIM))
+    at = (await episodes.resume(KIM)).checkpoint_id
+    saver = episodes.checkpointer()
+
+    async def listed(**more: Any) -> None:
+        _ = [one async for one in saver.alist(config(KIM), **more)]
+
+    for call, code in (
+        (lambda: episodes.state(KIM, "t1", bad), "invalid_id"),
+        (lambda: episodes.history(KIM, "t1", before=bad), "invalid_id"),
+        (lambda: episodes.fork(KIM, "t1", bad), "invalid_id"),
+        (lambda: episodes.fork(KIM, "t1", bad, into="t2"), "invalid_id"),
+        (lambda: episodes.threads(KIM, session_id=bad), "invalid_id"),
+        (lambda: episodes.pending_approvals(KIM, bad), "invalid_id"),
+        (lambda: episodes.approve(KIM, bad), "unknown_approval"),
+        (lambda: episodes.lease(KIM, "t1", token=bad), "invalid_lease"),
+        (lambda: episodes.renew(KIM, bad), "invalid_lease"),
+        (lambda: episodes.release(KIM, bad), "invalid_lease"),
+        (lambda: episodes.archive(KIM, "t1", older_than=bad), "older_than_out_of_range"),
+        (lambda: listed(limit=bad), "limit_out_of_range"),
+        (lambda: listed(before={"configurable": {"checkpoint_id": bad}}), "invalid_id"),
+    ):
+        with pytest.raises((InvalidInput, NotFound)) as refused:
+            await call()
+        assert refused.value.code == code
+    assert (await episodes.resume(KIM)).checkpoint_id == at
+    assert [one.thread_id for one in await episodes.threads(KIM)] == ["t1"]
+
+
+async def test_numbers_out_of_range_and_text_for_a_list_are_refused(episodes: Episodes) -> None:
+    await counter(episodes.checkpointer()).ainvoke({"notes": []}, config(KIM))
+    saver = episodes.checkpointer()
+    for age in (timedelta.max, timedelta(-1)):
+        with pytest.raises(InvalidInput, match="older_than_out_of_range"):
+            await episodes.archive(KIM, "t1", older_than=age)
+    with pytest.raises(InvalidInput, match="limit_out_of_range"):
+        _ = [one async for one in saver.alist(config(KIM), limit=-1)]
+    for runs in ("run", 7):
+        given: Any = runs
+        with pytest.raises(InvalidInput, match="run_ids_text"):
+            await episodes.delete_runs(KIM, given)
+
+
+async def test_metadata_that_no_encoding_has_is_kept_and_found_and_no_filter_breaks_a_list(
+    episodes: Episodes,
+) -> None:
+    saver = episodes.checkpointer()
+    odd = config(KIM) | {"metadata": {"said": "half \ud800", "more": "nul \0"}}
+    await counter(saver).ainvoke({"notes": []}, odd)
+
+    async def found(searched: Any) -> int:
+        return len([one async for one in saver.alist(config(KIM), filter=searched)])
+
+    assert await found({"said": "half \ud800"}) == 3
+    assert await found({"said": "half"}) == 0
+    deep: list[Any] = []
+    for _ in range(3_000):
+        deep = [deep]
+    for searched in (
+        {"step": float("nan")}, {"step": object()}, {"run_id": "\0"}, {"run_id": "\ud800"},
+        {"said": deep}, {"said": {(1, 2): 3}}, {3: 4}, "said",
+    ):  # fmt: skip
+        with pytest.raises(InvalidInput, match="invalid_filter"):
+            await found(searched)
+    with pytest.raises(InvalidInput, match="invalid_metadata"):
+        await counter(saver).ainvoke({"notes": []}, config(KIM, run_id="\ud800"))
 
 
 async def test_a_checkpointer_for_one_user_serves_no_other(episodes: Episodes) -> None:
@@ -420,7 +497,95 @@ async def test_a_fork_into_a_new_thread_takes_open_questions_along(episodes: Epi
     assert {one.thread_id for one in await episodes.threads(KIM)} == {"t1", "t2"}
 
 
+async def test_a_question_and_its_copy_in_a_fork_are_decided_each_for_itself(
+    episodes: Episodes,
+) -> None:
+    await stopped(episodes)
+    at = (await episodes.resume(KIM)).checkpoint_id
+    forked = await episodes.fork(KIM, "t1", at, into="t2")
+    again = await episodes.fork(KIM, "t2", at, into="t3")
+    waiting = {one.thread_id: one.id for one in await episodes.pending_approvals(KIM)}
+    assert len(set(waiting.values())) == 3
+    assert (await episodes.reject(KIM, waiting["t2"], "no")).thread_id == "t2"
+    left = {one.thread_id for one in await episodes.pending_approvals(KIM)}
+    assert left == {"t1", "t3"}
+    with pytest.raises(Conflict, match="approval_decided"):
+        await episodes.approve(KIM, waiting["t2"])
+    assert (await episodes.approve(KIM, waiting["t3"])).thread_id == "t3"
+    assert (await episodes.approve(KIM, waiting["t1"])).thread_id == "t1"
+    graph = mailer(episodes.checkpointer())
+    assert [(await graph.ainvoke(None, at))["sent"] for at in (config(KIM), forked, again)] == [
+        True,
+        False,
+        True,
+    ]
+
+
+async def test_forks_into_one_empty_thread_at_once_are_one_fork(episodes: Episodes) -> None:
+    graph = counter(episodes.checkpointer())
+    for thread in ("t1", "t2"):
+        await graph.ainvoke({"notes": [thread]}, config(KIM, thread))
+    newest = {thread: (await episodes.thread(KIM, thread)).checkpoint_id for thread in ("t1", "t2")}
+    for n in range(5):
+        lease = await episodes.lease(KIM, f"into {n}")
+        with pytest.raises(Conflict, match="thread_leased"):
+            await episodes.fork(KIM, "t1", newest["t1"], into=f"into {n}")
+        await episodes.release(KIM, lease)
+        done = await asyncio.gather(
+            *(episodes.fork(KIM, thread, newest[thread], into=f"into {n}") for thread in newest),
+            return_exceptions=True,
+        )
+        assert sorted(getattr(one, "code", "forked") for one in done) == ["forked", "thread_exists"]
+        steps = await episodes.history(KIM, f"into {n}")
+        assert len(steps) == 3
+
+
 # ---- two runs at once
+
+
+async def test_runs_and_deletions_at_once_leave_nothing_behind_and_never_lock_each_other(
+    episodes: Episodes, settings: Settings
+) -> None:
+    graph = counter(episodes.checkpointer())
+    heard: set[str] = set()
+    for _ in range(12):
+        works: list[Any] = []
+        for n in range(3):
+            thread = f"t{n}"
+            works += [graph.ainvoke({"notes": []}, config(KIM, thread)) for _ in range(3)]
+            works += [episodes.delete_thread(KIM, thread) for _ in range(3)]
+        done = await asyncio.gather(*works, return_exceptions=True)
+        heard |= {getattr(one, "code", str(one)) for one in done if isinstance(one, Exception)}
+    assert heard <= {"unknown_thread", "thread_gone", "checkpoint_behind"}
+    await episodes.delete_all(KIM)
+    assert _left(settings) == 0
+
+
+async def test_writes_that_come_while_their_thread_is_deleted_go_with_it(
+    episodes: Episodes, settings: Settings
+) -> None:
+    saver = episodes.checkpointer()
+    at = config(KIM, checkpoint_ns="", checkpoint_id=f"{1:032x}")
+    for _ in range(40):
+        await saver.aput_writes(at, [("notes", "a")], "first")
+        await asyncio.gather(
+            *(saver.aput_writes(at, [("notes", "b")], f"task {n}") for n in range(4)),
+            episodes.delete_thread(KIM, "t1"),
+        )
+        await episodes.delete_all(KIM)
+        assert _left(settings) == 0
+
+
+def _left(settings: Settings) -> int:
+    """Return how many rows of checkpoints there are, whoever's."""
+    assert settings.migration_url is not None
+    with psycopg.connect(settings.migration_url.get_secret_value()) as conn:
+        conn.execute("select set_config('search_path', %s, false)", [settings.db_schema])
+        row = conn.execute(
+            "select (select count(*) from checkpoints) + (select count(*) from checkpoint_blobs)"
+            " + (select count(*) from checkpoint_writes)"
+        ).fetchone()
+    return 0 if row is None else int(row[0])
 
 
 async def test_of_two_runs_that_began_at_one_point_one_is_told_so(episodes: Episodes) -> None:

@@ -76,6 +76,21 @@ async def test_pf_074_pf_079_nothing_of_an_erased_user_is_left_in_any_table(
     assert models["n"] == 0
 
 
+async def test_pf_129_no_aggregate_outlives_its_users(
+    parts: Services, owner: Connection, schema: str
+) -> None:
+    """What the erasure empties are tables: nothing that was derived from them is kept beside them."""
+    kinds = await owner.execute(
+        "select c.relkind::text as kind, count(*) as n from pg_class c"
+        " join pg_namespace s on s.oid = c.relnamespace"
+        " where s.nspname like %s and c.relkind in ('r', 'p', 'm', 'v', 'f') group by 1",
+        [f"{schema}%"],
+    )
+    found = {row["kind"]: row["n"] for row in await kinds.fetchall()}
+    assert found["r"] > 30
+    assert found.keys() <= {"r", "p"}, "a view or an aggregate needs an erasure of its own"
+
+
 async def test_pf_079_nobody_finds_the_exact_text_again(parts: Services, owner: Connection) -> None:
     memory = parts.memory
     kept = await memory.add_explicit_memory(KIM, "My bicycle is parked at the station")

@@ -9,11 +9,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
+from conftest import Prepare
 from mnemic import Actor, MemoryService, Verdict
+from mnemic.embedding.calibration import Curve
+from mnemic.embedding.local import LocalEncoder
 from mnemic.longterm.draft import Draft
+from mnemic.settings import Settings
 
 KEPT = ("stored", "superseded")
 
@@ -121,6 +126,26 @@ async def test_pf_006_the_same_template_with_other_content_keeps_both(
     )
     assert [v.outcome for v in await told(memory, actor, *texts)] == ["stored", "stored"]
     assert set(await active(memory, actor)) == set(texts)
+
+
+async def test_pf_006_the_limit_is_a_setting_and_only_nominates(
+    settings: Settings, encoder: LocalEncoder, encoder_curve: Curve, prepare: Prepare
+) -> None:
+    old, new = "I love dark mode", "I really love dark mode"
+    changed = "The office opens late"
+    await prepare(settings, encoder, encoder_curve)
+    for limit, outcome in ((0.0, "duplicate"), (1.0, "stored")):
+        given = settings.model_copy(update={"duplicate_threshold": limit})
+        user = Actor(f"user {limit}")
+        async with MemoryService.open(settings=given, embedder=encoder) as memory:
+            first, _ = await told(memory, user, old, "The office opens early")
+            known = (await memory.check_duplicate(user, new)).duplicate_of
+            assert known == (first.id if outcome == "duplicate" else None)
+            verdicts = await told(memory, user, new, changed)
+            assert verdicts[0].outcome == outcome
+            texts = await everything(memory, user)
+            assert {old, "The office opens early", changed} <= set(texts), "nothing is overwritten"
+            assert (new in texts) == (outcome == "stored")
 
 
 async def test_pf_010_what_was_superseded_is_history_only(
@@ -244,3 +269,9 @@ async def test_pf_019_a_chinese_note_answers_an_english_question(
     hits = await memory.search_memories(actor, "What is our deployment process?")
     assert hits[0].content.startswith("部署流程")
     assert hits[0].parts.similarity > 2 * hits[1].parts.similarity
+    # what the page on search says of short questions: they may miss, and then nothing passes for a find
+    hits = await memory.search_memories(actor, "how do we deploy?")
+    assert all(hit.parts.similarity < 0.1 for hit in hits)
+    assert await memory.build_context(actor, "how do we deploy?") == ""
+    page = (Path(__file__).parents[2] / "docs/explain/search.md").read_text("utf-8")
+    assert "larger multilingual model" in page

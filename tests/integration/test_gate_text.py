@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from random import Random
+from string import ascii_letters, digits
+
 import pytest
+from stdnum import luhn
 
 from mnemic import Actor, InvalidInput, MemoryService, Verdict
 from mnemic.longterm.draft import Draft
@@ -124,6 +128,52 @@ def hidden_secrets() -> list[tuple[str, str]]:
         ("password: Qz7-lantern", f"pass{ZERO_WIDTH_JOINER}word: Qz7-lantern"),
         (f"The deploy key is {key}", f"The deploy key is {key[:4]}{BYTE_ORDER_MARK}{key[4:]}"),
     ]
+
+
+def with_luhn(digits: str) -> str:
+    return next(digits + n for n in "0123456789" if luhn.is_valid(digits + n))
+
+
+RANDOM = "".join(Random(50).choices(ascii_letters + digits, k=36))
+GROUPS = "　".join(["4" + "111", *["1" * 4] * 3])
+REFUSED = {
+    "pf_048": ("4\u0303" + "1" * 15,),
+    "pf_049": tuple(name + "0a1b2c3d" * 4 for name in ("reset_token: ", "csrf_token=")),
+    "pf_050": (
+        "备忘 gh" + "p_" + RANDOM,
+        "note xo" + "xb-123456789012-" + RANDOM[:24],
+        "-----BEGIN OPENSSH " + "PRIVATE KEY-----",
+    ),
+    "pf_051": ("2221" + "0" * 11 + "9", "card " + with_luhn("622202" + "1122334455" + "66")),
+    "pf_052": ("My credit card is " + "-".join(["1234", "5678"] * 2),),
+    "pf_055": ("卡号：" + GROUPS, "四组人数：" + GROUPS),
+}
+KEPT = {
+    "pf_052": ("Batch " + "-".join(["1234", "5678"] * 2),),
+    "pf_053": ("We use a token_bucket_rate_limiter and a tokenizationStrategy enum.",),
+    "pf_054": ("Fixed in commit " + "0a1b2c3d" * 5, "The run is " + "550e8400" * 4),
+    "pf_055": ("四组人数：" + GROUPS[:-1] + "2",),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+async def test_pf_048_to_pf_055_a_secret_in_any_dress_is_refused_and_nothing_of_it_stays(
+    stub_memory: MemoryService, actor: Actor, case: str
+) -> None:
+    for text in REFUSED[case]:
+        verdict = await stub_memory.add_explicit_memory(actor, text)
+        assert (verdict.outcome, verdict.id) == ("rejected", None), case
+        assert verdict.reason.startswith("sensitive_")  # type: ignore[union-attr]
+        assert text not in (verdict.message or "")
+    assert await everything(stub_memory, actor) == {}
+
+
+@pytest.mark.parametrize("case", KEPT)
+async def test_pf_052_to_pf_055_what_only_looks_like_a_secret_is_stored(
+    stub_memory: MemoryService, actor: Actor, case: str
+) -> None:
+    for text in KEPT[case]:
+        assert (await stub_memory.add_explicit_memory(actor, text)).outcome == "stored", case
 
 
 @pytest.mark.parametrize("case", range(3))

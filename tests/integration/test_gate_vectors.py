@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 
 import pytest
+from structlog.testing import capture_logs
 
-from mnemic import Actor, InvalidInput, MemoryService, Verdict
+from mnemic import Actor, InvalidInput, MemoryService, Turn, Verdict
 from mnemic.embedding.calibration import Curve
 from mnemic.embedding.local import LocalEncoder
 from mnemic.errors import EmbeddingError
@@ -162,7 +163,38 @@ async def test_pf_103_a_very_long_text_is_refused_with_the_limit(
     verdict = await memory.add_explicit_memory(actor, long)
     assert (verdict.outcome, verdict.reason) == ("rejected", "text_too_long")
     assert "2000" in (verdict.message or "")
-    await memory.search_memories(actor, long)  # a long query is cut, which is logged
+    with capture_logs() as logged:
+        await memory.search_memories(actor, long)
+    assert [(line["event"], line["chars"]) for line in logged if line["event"] == "query cut"] == [
+        ("query cut", len(long.strip()))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("filler", "fact", "asked"),
+    [
+        ("We talked about the budget. ", "Please remember: I own a red boat.", "red boat"),
+        ("我们谈了预算的事情。", "请记住，我有一条红色的船。", "红色的船"),
+    ],
+    ids=["en", "zh"],
+)
+async def test_pf_103_a_long_conversation_and_document_are_read_to_their_end(
+    memory: MemoryService, actor: Actor, filler: str, fact: str, asked: str
+) -> None:
+    long = (filler * 60_000)[:60_000] + filler + fact
+    await memory.sessions.append(actor, [Turn("user", "Hello there!"), Turn("user", long)])
+    with capture_logs() as logged:
+        report = await memory.extract(actor)
+        await memory.resources.index(actor)
+    assert (report.turns, report.skipped) == (2, ())
+    assert any(asked in text for text in await active(memory, actor))
+    for event in ("long_turn_read_in_part", "long_turn_cut_for_vectors"):
+        (cut,) = [line for line in logged if line["event"] == event]
+        assert (cut["seq"], cut["chars"]) == (2, len(long))
+    await memory.resources.add(actor, long + "\n\n" + fact, title="Notes")
+    hits = await memory.search_memories(actor, asked, include=("resource",))
+    assert asked in hits[0].content
+    assert (await memory.extract(actor)).turns == 0, "nothing is stuck"
 
 
 async def test_pf_104_the_longest_chinese_memory_fits_the_encoder(

@@ -15,10 +15,11 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+import structlog
 from sleep_world import KIM, away, count, full_profile, now, row_of, status_of
 
 from conftest import Connect, Prepare, Server
-from mnemic.errors import InvalidInput, StorageUnavailable
+from mnemic.errors import InvalidInput, KeyUnavailable, MnemicError, StorageUnavailable
 from mnemic.jobs import runs
 from mnemic.jobs.runs import AGAIN, JobReport, Jobs, Outcome, next_due
 from mnemic.jobs.work import Counts, Ground, Job, jobs_of
@@ -212,6 +213,15 @@ def test_when_a_job_is_due_again(when: Any, failed: bool, due: datetime) -> None
     assert next_due(job, datetime(2031, 5, 6, 2, 30, tzinfo=UTC), failed=failed) == due
 
 
+async def test_a_clock_that_was_far_ahead_once_keeps_no_job_from_running(
+    stub_memory: MemoryService,
+) -> None:
+    ahead = datetime(2141, 5, 6, 12, tzinfo=UTC)
+    for clock, outcome in ((lambda: ahead, "done"), (now, "done"), (now, "not_due")):
+        reports = await Jobs(stub_memory, clock=clock).run(["expired", "hibernate"])
+        assert {report.outcome for report in reports} == {outcome}
+
+
 async def test_several_workers_do_each_job_once(stub_memory: MemoryService) -> None:
     workers = [Jobs(stub_memory) for _ in range(4)]
     reports = await asyncio.gather(*(one.run() for one in workers))
@@ -241,6 +251,87 @@ async def test_a_failing_job_is_counted_and_holds_up_no_other(
     moment += AGAIN
     again = of(await jobs.run())
     assert (again["first"].outcome, again["second"].outcome) == ("failed", "not_due")
+
+
+async def test_a_job_that_fails_as_nobody_foresaw_ends_no_worker(
+    stub_memory: MemoryService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def breaks(ground: Ground) -> Counts:
+        raise ValueError("the words of a user")
+
+    some = (Job("first", "night", breaks, breaks), Job("second", "night", _nothing))
+    monkeypatch.setattr(runs, "jobs_of", lambda memory: some)
+    counted = Counted()
+    jobs = Jobs(stub_memory, witness=counted)
+    with structlog.testing.capture_logs() as logged:
+        reports = of(await jobs.run())
+    assert (reports["first"].outcome, reports["first"].code) == ("failed", "internal_error")
+    assert reports["second"].outcome == "done"
+    assert counted.ran_ == [("first", "failed"), ("second", "done")]
+    (told,) = (entry for entry in logged if entry["event"] == "job failed")
+    assert (told["job"], told["error"]) == ("first", "ValueError")
+    assert told["place"].startswith("test_jobs:")
+    assert "words" not in str(logged)
+    state = {one.name: one for one in await jobs.state()}
+    assert (state["first"].failures, state["first"].running) == (1, False)
+    assert of(await jobs.run(dry_run=True))["first"].outcome == "failed"
+    stop = asyncio.Event()
+    running = asyncio.create_task(Jobs(stub_memory).forever(stop, look=0.01))
+    await asyncio.sleep(0)
+    stop.set()
+    await running
+
+
+async def test_one_user_who_fails_as_nobody_foresaw_holds_up_no_other(
+    stub_memory: MemoryService, connect: Connect, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner, lee = await connect("owner"), Actor("lee")
+    for actor in (KIM, lee):
+        await full_profile(stub_memory, actor)
+        await stub_memory.parts.sleep.activity.flush()
+        await away(owner, actor.user, days=31)
+    hibernation = stub_memory.parts.sleep.hibernation
+    rest = hibernation.rest
+
+    async def breaks(actor: Actor, *given: Any, **more: Any) -> Any:
+        if actor.user == "kim":
+            raise KeyError("kim")
+        return await rest(actor, *given, **more)
+
+    monkeypatch.setattr(hibernation, "rest", breaks)
+    saved = await stub_memory.sleepers.hibernate()
+    assert (saved.users, saved.failed) == (1, {"internal_error": 1})
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        StorageUnavailable("database_unreachable", "It is away."),
+        KeyUnavailable("vault_sealed", "It is sealed."),
+        KeyUnavailable("key_file_missing", "It is not there."),
+    ],
+    ids=lambda error: error.code,
+)
+async def test_what_fails_for_everybody_ends_a_job_at_its_first_user(
+    stub_memory: MemoryService,
+    connect: Connect,
+    monkeypatch: pytest.MonkeyPatch,
+    error: MnemicError,
+) -> None:
+    owner, tried = await connect("owner"), list[str]()
+    for user in ("kim", "lee", "max"):
+        await stub_memory.profiles.get(Actor(user))
+        await stub_memory.parts.sleep.activity.flush()
+        await away(owner, user, days=31)
+
+    async def fails(actor: Actor, *given: Any, **more: Any) -> Any:
+        tried.append(actor.user)
+        raise error
+
+    monkeypatch.setattr(stub_memory.parts.sleep.hibernation, "rest", fails)
+    with pytest.raises(type(error)):
+        await stub_memory.sleepers.hibernate()
+    assert tried == ["kim"]
 
 
 async def test_a_job_that_works_longer_than_its_lease_stays_its_worker_s(

@@ -121,10 +121,10 @@ async def test_pf_090_pf_134_refusals_are_sentences_that_a_model_can_read(
         (search, {"query": "tea", "k": 0}, "[k_out_of_range]"),
         (search, {"query": "tea", "k": "101"}, "[k_out_of_range]"),
         (search, {"query": " "}, "[blank_query]"),
-        (search, {"query": "tea", "k": "0.8x"}, "validation error"),
+        (search, {"query": "tea", "k": "0.8x"}, "[invalid_arguments]"),
         (search, {"query": "tea", "scope": "project"}, "[project_required]"),
-        (search, {}, "validation error"),
-        (add, {"content": None}, "validation error"),
+        (search, {}, "[invalid_arguments]"),
+        (add, {"content": None}, "[invalid_arguments]"),
     ):
         call = {"type": "tool_call", "id": "1", "name": given.name, "args": arguments}
         answer = await given.ainvoke(call, of())
@@ -431,3 +431,42 @@ async def test_a_turn_that_is_played_again_is_not_logged_twice(stub_memory: Memo
     )
     turns = await stub_memory.sessions.read(KIM)
     assert [turn.content for turn in turns] == ["first", "answer", "second", "ok", "ok"]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        {"name": "book", "args": {"place": "\ud800"}, "id": "c1"},
+        {"name": "book", "args": {"place": "a", "n": float("nan")}, "id": "c1"},
+        {"name": "book", "args": {"place": "x" * 1_000_001}, "id": "c1"},
+        {"name": "book", "args": {"place": "a"}, "id": "c" * 500},
+        {"name": "book", "args": {"place": "a"}, "id": "\ud800"},
+        {"name": "", "args": {}, "id": "c1"},
+    ],
+    ids=["half a pair", "no number", "huge", "long id", "odd id", "no name"],
+)
+async def test_what_a_model_sends_and_no_log_can_hold_does_not_stop_the_agent(
+    stub_memory: MemoryService, call: Any
+) -> None:
+    model = ScriptedModel(answers=[AIMessage("One moment.", tool_calls=[call]), says("Done.")])
+    agent = create_agent(model, [book], middleware=[MemoryMiddleware(stub_memory)])
+    state = await agent.ainvoke(said("Remember that I am allergic to peanuts"), of())
+    assert state["messages"][-1].content == "Done."
+    turns = await stub_memory.sessions.read(KIM)
+    assert [turn.content for turn in turns if turn.role == "user"] == [
+        "Remember that I am allergic to peanuts"
+    ]
+    spoken = [turn.content for turn in turns if turn.role == "assistant"]
+    assert spoken == ["One moment.", "Done."]
+    assert (await stub_memory.list(KIM)).total == 1
+
+
+async def test_messages_of_nothing_but_invisible_characters_do_not_stop_the_agent(
+    stub_memory: MemoryService,
+) -> None:
+    agent = create_agent(
+        ScriptedModel(answers=[says("ok")]), [], middleware=[MemoryMiddleware(stub_memory)]
+    )
+    for text in ("\ud800", "\0", "\u200b", " "):
+        state = await agent.ainvoke({"messages": [HumanMessage(text, id="\ud800")]}, of())
+        assert state["messages"][-1].content == "ok"

@@ -21,7 +21,7 @@ from starlette.routing import Route
 
 from api_world import NamedKeys, app_on
 from mnemic.access.credentials import Authenticator
-from mnemic.errors import RateLimited
+from mnemic.errors import PermissionDenied, RateLimited
 from mnemic.integrations.langchain import memory_tools
 from mnemic.integrations.langgraph import MnemicStore
 from mnemic.integrations.mcp import Endpoint
@@ -125,7 +125,7 @@ async def test_who_has_no_credential_learns_nothing_but_that(stub_memory: Memory
             ({}, 401, "credential_missing"),
             ({"authorization": "Bearer wrong"}, 401, "credential_invalid"),
             ({"authorization": "Basic a2lt"}, 401, "credential_invalid"),
-            ({"authorization": "Bearer mk_service"}, 400, "user_required"),
+            ({"authorization": "Bearer mk_service"}, 422, "user_required"),
             ({"authorization": "Bearer mk_kim", "mnemic-user": "lee"}, 403, "acting_not_allowed"),
         ):
             for method in ("POST", "GET", "DELETE"):
@@ -134,6 +134,30 @@ async def test_who_has_no_credential_learns_nothing_but_that(stub_memory: Memory
                 assert (response.status_code, told["code"]) == (status, code)
                 assert response.headers["content-type"] == "application/problem+json"
                 assert ("www-authenticate" in response.headers) is (status == 401)
+
+
+async def test_who_may_not_come_in_is_told_as_by_the_rest_service(
+    stub_memory: MemoryService,
+) -> None:
+    app = app_on(stub_memory)
+    app.router.routes.append(Route("/mcp", endpoint(stub_memory)))
+    transport = httpx2.ASGITransport(app=app)
+    async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+        for headers in (
+            {},
+            {"authorization": "Bearer wrong"},
+            {"authorization": "Bearer mk_service"},
+            {"authorization": "Bearer mk_kim", "mnemic-user": "lee"},
+            {"authorization": "Bearer mk_kim", "mnemic-project": "\x01"},
+        ):
+            named = headers | {"x-request-id": "r-1"}
+            rest = await client.get("/api/memory", headers=named)
+            mcp = await client.post("/mcp", json=INIT, headers=ACCEPT | named)
+            assert mcp.json() == rest.json()
+            assert {"type", "title", "detail", "error", "request_id"} <= mcp.json().keys()
+            assert mcp.status_code == rest.status_code == mcp.json()["status"]
+            for name in ("content-type", "www-authenticate", "cache-control"):
+                assert mcp.headers.get(name) == rest.headers.get(name)
 
 
 async def test_on_this_machine_a_page_whose_name_was_rebound_gets_nothing(
@@ -173,7 +197,8 @@ async def test_requests_are_counted_by_credential(stub_memory: MemoryService) ->
         first = await client.post(url, json=INIT, headers=headers)
         second = await client.post(url, json=INIT, headers=headers)
     assert first.status_code == 200
-    assert (second.status_code, second.headers["retry-after"]) == (429, "2")
+    assert (second.status_code, second.headers["retry-after"]) == (429, "3")
+    assert (second.json()["code"], second.json()["title"]) == ("rate_limited", "Too many requests")
     assert rates.keys == ["key:mk_kim"] * 2
 
 
@@ -194,6 +219,23 @@ async def test_any_worker_answers_any_request(stub_memory: MemoryService) -> Non
             told = await client.post(other, json=call)
             data = next(line[6:] for line in told.text.splitlines() if line.startswith("data: "))
             assert json.loads(data)["result"]["structuredContent"]["total"] == 0
+
+
+@pytest.mark.parametrize("arguments", [["content"], "content", 7, [], True])
+async def test_pf_133_arguments_that_are_no_object_are_refused_and_nothing_is_written(
+    stub_memory: MemoryService, arguments: object
+) -> None:
+    params = {"name": "memory_add", "arguments": arguments}
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
+    async with served(endpoint(stub_memory)) as url:
+        headers = ACCEPT | {"authorization": "Bearer mk_kim", "mcp-protocol-version": "2025-06-18"}
+        async with httpx2.AsyncClient(headers=headers) as client:
+            answered = await client.post(url, json=call)
+    assert answered.status_code < 500
+    lines = [one[6:] for one in answered.text.splitlines() if one.startswith("data: ")]
+    told = json.loads(lines[0] if lines else answered.text)
+    assert (told["id"], told["error"]["code"]) == (2, -32602), "invalid params"
+    assert (await stub_memory.list(Actor("kim"), status="all")).total == 0
 
 
 async def test_pf_132_streams_have_a_heartbeat_and_an_idle_client_goes_on(
@@ -250,6 +292,31 @@ def search_tool(memory: MemoryService, actor: Actor) -> Any:
     return memory_tools(memory, actor=actor)[1]
 
 
+async def _outside(memory: MemoryService, url: str, actor: Actor, ids: dict[str, str]) -> None:
+    """Require that who is no member is told so, and nothing else, on every surface."""
+    with pytest.raises(PermissionDenied, match="not_a_member"):
+        await memory.search_memories(actor, "lake of the launch site", 10)
+    by_tool = await search_tool(memory, actor).ainvoke({"query": "lake of the launch site"})
+    assert "not_a_member" in by_tool
+    for prefix in ((), ("projects", "apollo", "memories")):
+        with pytest.raises(PermissionDenied, match="not_a_member"):
+            await MnemicStore(memory, actor=actor).asearch(prefix, query="lake")
+    async with client_of(url, f"mk_{actor.user}", mnemic_project="apollo") as client:
+        for tool, arguments in (
+            ("memory_search", {"query": "lake"}),
+            ("memory_context", {"query": "who lives by the lake"}),
+            ("memory_list", {}),
+            ("memory_profile", {}),
+        ):
+            refused = await client.call_tool(tool, arguments)
+            assert refused.is_error
+            assert "not_a_member" in repr(refused.content)
+            assert not any(animal in repr(refused.content) for animal in ids)
+        for item in ids.values():
+            with pytest.raises(MCPError, match="item_not_found"):
+                await client.read_resource(f"mnemic://memories/{item}")
+
+
 async def test_pf_063_one_matrix_of_visibility_on_every_surface(stub_memory: MemoryService) -> None:
     kim = Actor("kim", project="apollo")
     await stub_memory.projects.create(kim, "apollo", "Apollo")
@@ -263,8 +330,9 @@ async def test_pf_063_one_matrix_of_visibility_on_every_surface(stub_memory: Mem
             visibility=visibility,  # type: ignore[arg-type]
         )
         ids[animal] = str(verdict.id)
-    expected = {"kim": {"otter", "heron", "newt"}, "vera": {"otter", "heron"}, "zoe": set()}
+    expected = {"kim": {"otter", "heron", "newt"}, "vera": {"otter", "heron"}}
     async with served(endpoint(stub_memory)) as url:
+        await _outside(stub_memory, url, Actor("zoe", project="apollo"), ids)
         for user, animals in expected.items():
             actor = Actor(user, project="apollo")
             hits = await stub_memory.search_memories(actor, "lake of the launch site", 10)
@@ -276,9 +344,8 @@ async def test_pf_063_one_matrix_of_visibility_on_every_surface(stub_memory: Mem
             store = MnemicStore(stub_memory, actor=actor)
             found = repr([one.value for one in await store.asearch((), query="lake launch site")])
             assert not any(animal in found for animal in ids)  # no key was given to any of them
-            if animals:
-                found = repr(await store.asearch(("projects", "apollo", "memories"), query="lake"))
-                assert {animal for animal in ids if animal in found} == animals
+            found = repr(await store.asearch(("projects", "apollo", "memories"), query="lake"))
+            assert {animal for animal in ids if animal in found} == animals
             async with client_of(url, f"mk_{user}", mnemic_project="apollo") as client:
                 for tool, arguments in (
                     ("memory_search", {"query": "lake of the launch site", "k": 10}),

@@ -108,6 +108,39 @@ async def test_the_server_answers_while_the_memory_is_still_being_opened(
         assert (await asked)["total"] == 0
 
 
+async def test_a_memory_that_cannot_be_opened_is_told_to_every_call_and_none_waits(
+    stub_memory: MemoryService,
+) -> None:
+    @asynccontextmanager
+    async def broken() -> AsyncIterator[MemoryService]:
+        raise RuntimeError("/secret/place")
+        yield stub_memory
+
+    heard = []
+
+    async def ask() -> None:
+        async with _opened(broken()) as memory, Client(make_server(fixed(memory, KIM))) as client:
+            for name in ("memory_list", "memory_profile"):
+                code, text = await asyncio.wait_for(refused(client, name, {}), 10)
+                heard.append((code, "secret" in text))
+
+    with pytest.raises(RuntimeError, match="secret"):
+        await ask()
+    assert heard == [("internal_error", False)] * 2
+
+
+async def test_what_nobody_foresaw_is_told_by_its_code_and_quotes_nothing(
+    stub_memory: MemoryService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def broken(*_: Any, **__: Any) -> None:
+        raise RuntimeError("what the user said")
+
+    monkeypatch.setattr(stub_memory, "list", broken)
+    async with client_of(stub_memory) as client:
+        code, text = await refused(client, "memory_list", {})
+        assert (code, "user said" in text) == ("internal_error", False)
+
+
 async def test_a_memory_is_added_found_corrected_and_deleted(stub_memory: MemoryService) -> None:
     await stub_memory.sessions.append(KIM, [Turn("user", "By the way, I prefer dark mode.")])
     async with client_of(stub_memory) as client:
@@ -196,11 +229,31 @@ async def test_pf_133_missing_null_and_wrong_arguments_are_named_and_nothing_is_
             ):
                 code, text = await refused(client, "memory_add", arguments)
                 assert (code, field in text, secret in text) == ("invalid_arguments", True, False)
+                assert "Input should" not in text
+                assert f"{field} must be " in text
             with pytest.raises((MCPError, ValueError)):
                 await client.call_tool("memory_add", ["content"])  # type: ignore[arg-type]
             unknown = await client.call_tool("memory_explode", {})
             assert unknown.is_error
     assert (await stub_memory.list(KIM, status="all")).total == 0
+
+
+async def test_pf_030_pf_032_what_cannot_be_stored_is_taken_out_and_told(
+    stub_memory: MemoryService,
+) -> None:
+    async with client_of(stub_memory) as client:
+        for bad, kind, place in (
+            ("\0", "control_characters", "Shenzhen"),
+            ("\u202e", "direction_overrides", "Nanning"),
+        ):
+            kept = await call(client, "memory_add", content=f"Acme moved{bad} to {place}")
+            assert (kept["verdict"], kept["removed"]) == ("pending", [kind])
+            found = await call(client, "memory_search", query=f"Acme{bad} {place}")
+            assert found["hits"] == []  # it waits for its user's word
+        texts = {item.content for item in (await stub_memory.list(KIM, status="all")).items}
+        assert texts == {"Acme moved to Shenzhen", "Acme moved to Nanning"}
+        for bad in ("\0", "x\0y"):
+            assert (await refused(client, "memory_delete", {"id": bad}))[0] == "invalid_item_id"
 
 
 async def test_pf_134_numbers_sent_as_text_are_read_as_numbers(stub_memory: MemoryService) -> None:

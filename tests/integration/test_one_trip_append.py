@@ -29,11 +29,11 @@ class Counted:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._database, name)
 
-    async def ask(self, *given: Any, **named: Any) -> Any:
+    async def ask_for_many(self, *given: Any, **named: Any) -> Any:
         self.trips += 1
         if self.lose_question:
             raise StorageUnavailable("database_unreachable", "lost")
-        answer = await self._database.ask(*given, **named)
+        answer = await self._database.ask_for_many(*given, **named)
         if self.lose_answer:
             raise StorageUnavailable("database_unreachable", "lost")
         return answer
@@ -185,19 +185,3 @@ async def test_whether_a_turn_arrived_when_the_line_broke_is_seen_in_the_log(
     setattr(counted, lost, False)
     assert await log.append(KIM, [Turn("user", "three")]) == [3]
     assert await said() == [(1, "one"), (2, "two"), (3, "three")]
-
-
-async def test_no_session_of_another_is_written_to(
-    log: MessageLog, deployment: Deployment, connect: Connect
-) -> None:
-    await log.append(KIM, [Turn("user", "one")])
-    service = await connect("service")
-    row = await (
-        await service.execute(
-            "select (append_turns('user:lee', 'session:lee/', 'lee', '', 'user:lee',"
-            " 'session:kim/s1', 's1', 1, 1, true, '{user}', '{x}', '{null}', '{null}', '{null}', '{null}',"
-            " '{null}', '{f}')).appended"
-        )
-    ).fetchone()
-    assert row == {"appended": False}
-    assert len(await log.read(KIM)) == 1

@@ -62,17 +62,31 @@ async def ask(opened: Database, actor: Actor = KIM, seconds: float = 0.0) -> int
     return int(row["pid"])
 
 
+async def ask_together(opened: Database, number: int) -> list[int]:
+    """Ask in so many transactions that are open at the same time, however busy the machine is."""
+    inside = asyncio.Barrier(number)
+
+    async def held() -> int:
+        async with opened.transaction(KIM) as tx:
+            row = await tx.one("select pg_backend_pid() as pid")
+            await asyncio.wait_for(inside.wait(), 30)
+        assert row is not None
+        return int(row["pid"])
+
+    return await asyncio.gather(*(held() for _ in range(number)))
+
+
 @pytest.mark.parametrize("connections", [1, 4])
 async def test_pf_116_sessions_that_died_between_two_requests_are_replaced(
     connections: int, deployment: Deployment, server: Server, connect: Connect
 ) -> None:
     async with database(deployment, server) as opened:
-        before = set(await asyncio.gather(*(ask(opened, seconds=0.05) for _ in range(connections))))
+        before = set(await ask_together(opened, connections))
         assert len(before) == connections
         assert before <= set(sessions_of(opened))
         await end_sessions(connect, sessions_of(opened))
         assert await ask(opened) not in before
-        after = await asyncio.gather(*(ask(opened, seconds=0.05) for _ in range(4)))
+        after = await ask_together(opened, 4)
         assert len(set(after)) == 4
         assert not before & set(after)
 

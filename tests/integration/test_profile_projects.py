@@ -88,7 +88,8 @@ async def test_owners_and_admins_edit_and_nobody_else(shared: MemoryService) -> 
     ):
         with pytest.raises(NotFound):
             await call
-    assert (await shared.get_profile_for_agent(LEE)).project is None
+    with pytest.raises(PermissionDenied, match="not_a_member"):
+        await shared.get_profile_for_agent(LEE)
     put = await shared.profiles.put_project(OLGA, "apollo", {"project_goal": "ship"})
     assert (put.values["current_phase"], put.values["project_goal"]) == (None, "ship")
 

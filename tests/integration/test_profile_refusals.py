@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 KIM, LEE = Actor("kim"), Actor("lee")
 URL = "/api/memory/profile"
+_JSON = {"If-Match": "*", "Content-Type": "application/json"}
 KNOWN = {"username": "Ro", "preferences": ["tea"], "email": "kim@example.org"}
 BAD: tuple[tuple[str, dict[str, object], str, str, str], ...] = (
     ("unknown field", {"shoe_size": 43}, "unknown_profile_field", "unknown_field", "username"),
@@ -47,6 +48,14 @@ BAD: tuple[tuple[str, dict[str, object], str, str, str], ...] = (
     ("no number", {"phone": "+1 555"}, "invalid_phone", "", "+49"),
     ("no country", {"phone": "030 1234567"}, "phone_without_country", "", "country code"),
     ("no address", {"email": "kim"}, "invalid_email", "", "name@example.com"),
+    ("two lines", {"username": "Kim\nLee"}, "profile_value_not_one_line", "", "one line"),
+    ("a tab", {"profession": "pilot\tand more"}, "profile_value_not_one_line", "", "one line"),
+    ("a control", {"username": "Kim\x1b[31m"}, "profile_value_not_one_line", "", "control"),
+    ("half a character", {"username": "\udcff"}, "profile_value_not_one_line", "", "one line"),
+    ("only controls", {"content": "\x01\x02"}, "profile_value_invalid", "", "can be read"),
+    ("nothing to see", {"username": "\u200b\u3164"}, "profile_value_invalid", "", "can be read"),
+    ("no language", {"language_preference": "klingon"}, "unknown_language", "", "zh-CN"),
+    ("no tag", {"language_preference": "中文"}, "unknown_language", "", "zh-CN"),
     ("nothing", {}, "nothing_to_change", "", "Name at least one"),
 )
 cases = pytest.mark.parametrize(
@@ -85,7 +94,7 @@ async def test_a_bad_edit_over_http_changes_nothing_and_says_what_to_do(
     given = {"profession": "pilot", **changes} if changes else {}
     async with asking(app_on(known)) as kim:
         for ask in (kim.patch, kim.put):
-            answer = await ask(URL, json=given, headers={"If-Match": "*"})
+            answer = await ask(URL, content=json.dumps(given), headers=_JSON)
             problem = told(answer, 422, over_http or code)
             assert over_http or remedy in problem["detail"]
             assert len(answer.content) < 2_000
@@ -143,7 +152,11 @@ def forget_keys(memory: MemoryService) -> None:
     ("damage", "code", "remedy"),
     [
         ("kek_id = 'gone'", "unknown_kek", "key"),
-        ("wrapped = '\\x00' || substr(wrapped, 2)", "wrong_key", "name the right key file"),
+        (
+            "wrapped = set_byte(wrapped, 0, get_byte(wrapped, 0) # 255)",
+            "wrong_key",
+            "name the right",
+        ),
         ("key_id = gen_random_uuid()", "wrong_key", "name the right key file"),
     ],
 )

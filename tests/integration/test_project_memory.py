@@ -49,26 +49,38 @@ async def test_members_find_what_others_wrote_and_outsiders_nothing(team: Memory
         )
         assert "部署之前要先跑一遍回归测试" in await found(team, member, "部署之前做什么")
     assert await found(team, BEN, "release notes", scope="user") == []
-    for outsider in (MALLORY, Actor("ben"), Actor("ben", "apollo2")):
-        assert await found(team, outsider, "when do we deploy") == []
-    with pytest.raises(PermissionDenied) as outside:
-        await found(team, MALLORY, "deploy", scope="project")
-    assert outside.value.code == "not_a_member"
+    assert await found(team, Actor("ben"), "when do we deploy") == []
+    for outsider in (MALLORY, Actor("ben", "apollo2")):
+        for scope in (None, "project"):
+            with pytest.raises(PermissionDenied) as outside:
+                await found(team, outsider, "deploy", scope=scope)
+            assert outside.value.code == "not_a_member"
     assert await found(team, EVE, "when do we deploy", scope="project")
 
 
 async def test_an_unknown_project_and_a_foreign_one_answer_alike(team: MemoryService) -> None:
-    for project in ("apollo", "nowhere"):
+    told = set()
+    for user, project in product(("mallory", "newcomer"), ("apollo", "nowhere")):
+        actor = Actor(user, project, session="s1")
         for ask in (
-            team.add_explicit_memory(
-                Actor("mallory", project), "The key is under the mat", scope="project"
-            ),
-            team.search_memories(Actor("mallory", project), "key", scope="project"),
-            team.list(Actor("mallory", project), scope="project"),
+            team.add_explicit_memory(actor, "The key is under the mat", scope="project"),
+            team.search_memories(actor, "key"),
+            team.search_memories(actor, "key", scope="project"),
+            team.search_memories(actor, "key", include=("resource",)),
+            team.search_memories(actor, "key", include=("memory", "resource")),
+            team.build_context(actor, "key"),
+            team.list(actor),
+            team.list(actor, scope="project"),
+            team.questions(actor),
+            team.resources.list(actor),
+            team.get_profile_for_agent(actor),
         ):
             with pytest.raises(PermissionDenied) as denied:
                 await ask
-            assert denied.value.code == "not_a_member"
+            told.add((denied.value.code, denied.value.message))
+        assert (await team.list(actor, scope="user")).total == 0
+    ((code, _),) = told
+    assert code == "not_a_member"
 
 
 async def test_viewers_add_nothing_and_visibility_needs_a_project(team: MemoryService) -> None:
@@ -212,10 +224,14 @@ async def test_a_member_who_was_removed_reads_nothing_from_then_on(team: MemoryS
     assert await team.get(BEN, item_id)
     assert await team.resources.get(BEN, report.id)
     await team.projects.revoke(ANNA, "apollo", "ben")
-    assert await found(team, BEN, "budget") == []
-    assert await found(team, BEN, "budget", include=("memory", "resource")) == []
-    assert (await team.list(BEN)).total == 0
-    assert await team.build_context(BEN, "What is the budget?", 500) == ""
+    for read in (
+        found(team, BEN, "budget"),
+        found(team, BEN, "budget", include=("memory", "resource")),
+        team.list(BEN),
+        team.build_context(BEN, "What is the budget?", 500),
+    ):
+        with pytest.raises(PermissionDenied, match="not_a_member"):
+            await read
     for ask in (
         team.get(BEN, item_id),
         team.resources.get(BEN, report.id),

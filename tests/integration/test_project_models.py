@@ -123,10 +123,13 @@ async def test_a_model_that_is_away_leaves_the_projects_vectors(
 async def test_who_is_no_member_finds_their_own_only(memory: MemoryService, wide: Endpoint) -> None:
     await memory.add_explicit_memory(replace(EVE, project=None), OWN["kim"])
     await memory.embeddings.set(EVE, wide.url, "wide-1", dims=1024)
-    assert [hit.item.scope for hit in await memory.search_memories(EVE, QUERY)] == ["user"]
-    with pytest.raises(PermissionDenied) as caught:
-        await memory.search_memories(EVE, QUERY, scope="project")
-    assert caught.value.code == "not_a_member"
+    for actor in (EVE, replace(EVE, project=None)):
+        found = await memory.search_memories(actor, QUERY, scope="user")
+        assert [hit.item.scope for hit in found] == ["user"]
+    for scope in (None, "project"):
+        with pytest.raises(PermissionDenied) as caught:
+            await memory.search_memories(EVE, QUERY, scope=scope)
+        assert caught.value.code == "not_a_member"
 
 
 async def test_prompts_hold_both(memory: MemoryService) -> None:

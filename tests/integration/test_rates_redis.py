@@ -8,8 +8,11 @@ from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
+from redis.asyncio import Redis
+from structlog.testing import capture_logs
 
 from mnemic.access.rates import REDIS_PAUSE, REDIS_TIMEOUT, Rates
+from mnemic.api.metrics import Metrics
 from mnemic.errors import RateLimited
 from redis_server import Valkey, valkey
 
@@ -120,3 +123,49 @@ async def test_counts_lie_under_the_rate_key_and_go_by_themselves(
         assert len(names) == 1
         assert "key:mk_aaaaaaaa" in names[0]
         assert 0 < await client.ttl(names[0]) <= 61
+
+
+async def test_a_refusal_is_logged_once_for_each_cause_and_counted_every_time(
+    redis: Valkey, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A login that may not run the limiter's scripts looks like an outage that never ends."""
+    monkeypatch.setattr("mnemic.access.rates.REDIS_TIMEOUT", 10.0)
+    admin = Redis.from_url(redis.url)
+    await admin.execute_command("ACL", "SETUSER", "poor", "on", "nopass", "~*", "+ping", "+info")  # type: ignore[no-untyped-call]
+    await admin.aclose()
+    metrics = Metrics()
+    poor = redis.url.replace("//", "//poor:any@")
+    rates = Rates("100/minute", redis_url=poor, clock=clock, fell_back=metrics.fell_back)
+    with capture_logs() as logged:
+        for number in range(3):
+            for _ in range(4):
+                await rates.admit(f"key:{number}")
+            clock.ahead += REDIS_PAUSE
+        redis.stop()
+        for _ in range(2):
+            await rates.admit("key:kim")
+            clock.ahead += REDIS_PAUSE
+        redis.start()
+    await rates.close()
+    assert [(one["log_level"], one["event"], one["cause"]) for one in logged] == [
+        ("warning", "rates counted without redis", "not_permitted"),
+        ("warning", "rates counted without redis", "unreachable"),
+    ]
+    assert "poor" not in repr(logged)
+    shown = metrics.shown().decode()
+    assert 'mnemic_rate_fallbacks_total{cause="not_permitted"} 3.0' in shown
+    assert 'mnemic_rate_fallbacks_total{cause="unreachable"} 2.0' in shown
+
+
+async def test_after_redis_counted_again_a_cause_is_told_anew(
+    workers: list[Rates], redis: Valkey, clock: Clock
+) -> None:
+    with capture_logs() as logged:
+        for number in range(2):
+            redis.stop()
+            await workers[0].admit(f"key:{number}")
+            redis.start()
+            clock.ahead += REDIS_PAUSE
+            await workers[0].admit(f"key:{number}")
+            assert not workers[0].degraded
+    assert [one["cause"] for one in logged] == ["unreachable"] * 2

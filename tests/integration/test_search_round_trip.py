@@ -263,7 +263,10 @@ async def test_a_member_finds_what_others_wrote_in_the_project_in_one_trip_too(
         assert len(hits) == (1 if scope else 2)
     assert trips.begun == 0
     await known.projects.revoke(ann, "reef", "ben")
-    assert {hit.item.scope for hit in await known.search_memories(ben, "pier divers")} == {"user"}
-    with pytest.raises(PermissionDenied) as refused:
-        await known.search_memories(ben, "pier divers", scope="project")
-    assert refused.value.code == "not_a_member"
+    for scope in (None, "project", None):
+        with pytest.raises(PermissionDenied) as refused:
+            await known.search_memories(ben, "pier divers", scope=scope)
+        assert refused.value.code == "not_a_member"
+    for at in (ben, Actor("ben")):
+        hits = await known.search_memories(at, "pier divers", scope="user")
+        assert {hit.item.scope for hit in hits} == {"user"}

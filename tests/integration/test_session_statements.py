@@ -79,15 +79,22 @@ async def test_a_statement_aimed_at_anothers_session_finds_nothing(
         "summary_seqs": [1],
         "summary_by": "extract",
         "summary_version": 1,
+        "session_scopes": "session:kim/",
+        "user_id": "kim",
+        "before_at": None,
+        "before_id": None,
     }
     own = await outcome(stub_memory, KIM, name, aimed)
     others = await outcome(stub_memory, LEE, name, aimed)
     if name == "set_state":
         assert (own, others) == (1, "refused")
         return
-    nothing = await outcome(
-        stub_memory, KIM, name, aimed | {"scope_key": "session:kim/void", "session_id": "void"}
-    )
+    void = {
+        "scope_key": "session:kim/void",
+        "session_id": "void",
+        "session_scopes": "session:void/",
+    }
+    nothing = await outcome(stub_memory, KIM, name, aimed | void)
     assert own not in ("refused", nothing)
     assert others in ("refused", nothing)
 

@@ -78,6 +78,7 @@ async def test_the_window_is_the_tail_of_the_log(sessions: Sessions, window: Win
         [Turn("assistant", "", tool_calls=(CALL,)), Turn("tool", "12 m", tool_call_id="c1")],
     )
     await sessions.window(KIM, 10)
+    assert sessions.counts is window.counts
     hits = window.counts.hits
     shown = (await sessions.window(KIM, 10)).turns
     assert list(shown) == await sessions.read(KIM, after=14)

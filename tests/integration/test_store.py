@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import random
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -440,3 +441,49 @@ def test_a_store_on_a_blocking_memory_works_from_plain_code_and_from_loops(
     with pytest.raises(InvalidInput) as caught:
         MnemicStore(memory, actor=KIM).get(("a",), "k")
     assert caught.value.code == "service_not_open"
+
+
+# ---- at once
+
+
+async def test_batches_that_name_the_same_keys_in_other_orders_wait_for_nobody(
+    stub_memory: MemoryService,
+) -> None:
+    store = MnemicStore(stub_memory, actor=KIM)
+    names = [f"k{n}" for n in range(12)]
+
+    def puts(seed: int) -> list[PutOp]:
+        mixed = random.Random(seed).sample(names, len(names))
+        gone = seed % 3 == 0
+        return [PutOp(("notes",), name, None if gone else {"n": seed}, ttl=5) for name in mixed]
+
+    for _ in range(3):
+        works = [store.abatch(puts(seed)) for seed in range(12)]
+        works += [store.asearch(("notes",), limit=100) for _ in range(6)]
+        await asyncio.gather(*works)
+    await store.abatch(puts(1))
+    found = await store.asearch(("notes",), limit=100)
+    assert {item.key: item.value for item in found} == {name: {"n": 1} for name in names}
+
+
+async def test_what_has_outlived_its_time_is_swept_by_many_at_once(
+    stub_memory: MemoryService, connect: Connect
+) -> None:
+    store = MnemicStore(stub_memory, actor=KIM)
+    names = [f"k{n}" for n in range(12)]
+    for _ in range(2):
+        await asyncio.gather(
+            *(
+                store.abatch(
+                    [
+                        PutOp(("notes",), name, {"n": seed}, ttl=1e-6)
+                        for name in random.Random(seed).sample(names, len(names))
+                    ]
+                )
+                for seed in range(12)
+            )
+        )
+    await store.aput(("notes",), "last", {"n": 1})
+    owner = await connect("owner")
+    rows = await (await owner.execute("select count(*) as n from store_item")).fetchone()
+    assert rows == {"n": 1}

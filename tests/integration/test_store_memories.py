@@ -237,3 +237,31 @@ async def test_a_value_and_what_was_said_are_not_mixed_up(stub_memory: MemorySer
     await store.aput(("notes",), "k", {"text": "乌龙茶"})
     assert keys(await store.asearch(("notes",), query="乌龙茶")) == {"k"}
     assert len(await store.asearch(MINE)) == 1
+
+
+async def test_puts_of_one_text_at_once_are_one_memory_that_goes_with_its_key(
+    stub_memory: MemoryService,
+) -> None:
+    store = MnemicStore(stub_memory, actor=KIM)
+    value = {"content": "I take the night train to Vienna"}
+    for _ in range(5):
+        await asyncio.gather(*(store.aput(MINE, "k", value) for _ in range(6)))
+        assert [item.key for item in await store.asearch(MINE)] == ["k"]
+        await store.adelete(MINE, "k")
+        assert await store.asearch(MINE) == []
+
+
+async def test_of_puts_and_deletions_at_once_under_one_key_the_last_counts_and_nothing_is_left(
+    stub_memory: MemoryService,
+) -> None:
+    store = MnemicStore(stub_memory, actor=KIM)
+    texts = ("I row on Sundays at dawn", "My favourite colour is green", "Ann is my older sister")
+    await store.aput(MINE, "k", {"content": "I collect stamps from Peru"})
+    for _ in range(5):
+        await asyncio.gather(*(store.aput(MINE, "k", {"content": text}) for text in texts * 2))
+        (item,) = await store.asearch(MINE)
+        assert (item.key, item.value["content"] in texts) == ("k", True)
+        works = [store.aput(MINE, "k", {"content": text}) for text in texts]
+        await asyncio.gather(*works, *(store.adelete(MINE, "k") for _ in range(3)))
+        await store.adelete(MINE, "k")
+        assert await store.asearch(MINE) == []

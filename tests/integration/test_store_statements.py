@@ -96,6 +96,8 @@ async def test_a_statement_aimed_at_kims_values_works_for_kim_alone(
         params = dict(aimed)
         if name == "found":
             params["lexemes"] = []
+        if name == "there":
+            params["id"] = aimed["item_id"]
         if name == "sweep":
             await owner.execute("update store_item set expires_at = now() - ttl")
         got = await outcome(stub_memory, KIM if role == "kim" else LEE, name, params)
@@ -155,13 +157,21 @@ async def test_an_erased_user_leaves_no_value_and_others_keep_theirs(
     assert {row["owner_id"] for row in rows} == {"lee"}
 
 
-async def test_puts_and_deletions_are_in_the_audit(
+async def test_pf_078_puts_and_deletions_are_in_the_audit_with_their_states(
     stub_memory: MemoryService, connect: Connect
 ) -> None:
     store = MnemicStore(stub_memory, actor=KIM)
-    await store.aput(("notes",), "k", {"n": 1})
+    for number in (1, 2):
+        await store.aput(("notes",), "k", {"n": number})
     await store.adelete(("notes",), "k")
     await store.adelete(("notes",), "k")
     owner = await connect("owner")
-    rows = await (await owner.execute("select action from audit_log order by at, seq")).fetchall()
-    assert [row["action"] for row in rows] == ["put_value", "delete_value"]
+    rows = await owner.execute(
+        "select action, before_mac is not null as before, after_mac is not null as after"
+        " from audit_log order by at, seq"
+    )
+    assert [tuple(row.values()) for row in await rows.fetchall()] == [
+        ("put_value", False, True),
+        ("put_value", True, True),
+        ("delete_value", True, False),
+    ]

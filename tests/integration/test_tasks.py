@@ -467,6 +467,28 @@ async def test_a_file_stands_there_by_reference(tasks: Tasks) -> None:
     }
 
 
+async def test_pf_029_what_was_stored_under_a_workflow_that_is_gone_is_read_as_it_is(
+    tasks: Tasks, deployment: Deployment
+) -> None:
+    made = await tasks.create(KIM, "forked", {"old_field": [1, {"deep": "值"}]})
+    await tasks.create(KIM, "data_approval", {"rows": 1})
+    without = Tasks(deployment.database, deployment.keys, Workflows(POLLING))
+    assert await as_replayed(without, KIM, made.task_id) == made
+    page = await without.list(KIM)
+    assert {task.task_type for task in page.tasks} == {"forked", "data_approval"}
+    assert [event.payload["data"] for event in await without.history(KIM, made.task_id)] == [
+        made.state_data
+    ]
+    gone = await refused(without.advance(KIM, made.task_id), "unknown_task_type")
+    assert "MNEMIC_WORKFLOWS" in str(gone)
+    fewer = Workflow(FORKED.task_type, (Step("begin", ("end",)), Step("end")))
+    changed = Tasks(deployment.database, deployment.keys, Workflows(fewer))
+    assert await changed.get(KIM, made.task_id) == made
+    told = await refused(changed.advance(KIM, made.task_id), "unknown_step")
+    assert made.current_step in str(told)
+    assert await as_replayed(tasks, KIM, made.task_id) == made, "nothing was changed on the way"
+
+
 async def test_pf_031_nul_and_half_a_pair_inside_a_state_are_read_back(tasks: Tasks) -> None:
     odd = {"deep": {"list": ["a\x00b", {"c\x00": "\ud83d"}], "emoji": "👩‍👩‍👧", "zh": "数据"}}
     made = await tasks.create(KIM, "polling", odd)

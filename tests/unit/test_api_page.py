@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from mnemic.access.problems import CODES, TITLES
 from mnemic.api.app import serve_from
 from mnemic.api.openapi import operations
-from mnemic.api.problems import CODES, TITLES
 from mnemic.settings import Settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "rest.md"
 _NAME = re.compile(r"`([^`]+)`")
+_BOLD = re.compile(r"\*\*`([^`]+)`\*\*")
+OF_OTHERS = {"addMemory", "role", "content"}
+"""What stands in a cell of fields and is none of its own."""
+SAYS_SOMETHING = {
+    "changeMemory",
+    "changeProfile",
+    "putProfile",
+    "changeProjectProfile",
+    "putProjectProfile",
+}
+"""A change of nothing is no change."""
 
 
 def test_the_table_of_routes_is_that_of_the_description() -> None:
@@ -31,6 +44,45 @@ def test_the_table_of_routes_is_that_of_the_description() -> None:
         for method, path, name, right, done, _ in _table("## Routes")
     }
     assert written == described
+
+
+def test_the_table_of_bodies_is_that_of_the_description() -> None:
+    document = serve_from(_nothing).openapi()
+    described = dict(_bodies(document))
+    written = set()
+    for named, fields, example in _table("### Bodies"):
+        sent = json.loads(example.strip("`") or "{}")
+        for name in _NAME.findall(named):
+            known, needed = described[name]
+            assert set(_BOLD.findall(fields)) == needed, name
+            assert known <= set(_NAME.findall(fields)) <= known | OF_OTHERS, name
+            assert needed <= set(sent) <= known, name
+            written.add(name)
+    assert written == described.keys()
+
+
+def test_a_body_may_be_left_out_where_every_field_has_a_default() -> None:
+    document = serve_from(_nothing).openapi()
+    described = dict(_bodies(document))
+    for _, _, operation in operations(document):
+        name = operation["operationId"]
+        if name in described:
+            needed = bool(described[name][1]) or name in SAYS_SOMETHING
+            assert operation["requestBody"].get("required", False) is needed, name
+
+
+def _bodies(document: dict[str, Any]) -> Iterator[tuple[str, tuple[set[str], set[str]]]]:
+    """Yield each operation with a JSON body: its fields, and those that must be there."""
+    for _, _, operation in operations(document):
+        content = operation.get("requestBody", {}).get("content", {})
+        schema = content.get("application/json", {}).get("schema")
+        if schema is None:
+            continue
+        options = schema.get("anyOf", [schema])
+        (name,) = (one["$ref"].rpartition("/")[2] for one in options if "$ref" in one)
+        body = document["components"]["schemas"][name]
+        fields = set(body.get("properties", {})), set(body.get("required", ()))
+        yield operation["operationId"], fields
 
 
 def test_every_status_that_an_operation_can_answer_is_explained() -> None:

@@ -14,7 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic import errors
-from mnemic.api import problems
+from mnemic.access import problems
+from mnemic.access.problems import TITLES, internal, problem_of, status_of
 from mnemic.api.app import serve_from
 from mnemic.api.fields import moment, number, truth
 from mnemic.api.guard import Guarded, right_of
@@ -23,7 +24,6 @@ from mnemic.api.openapi import operations
 from mnemic.api.paging import mark_of, unwrap, wrap
 from mnemic.api.paths import decoded
 from mnemic.api.preconditions import etag, expected
-from mnemic.api.problems import TITLES, internal, problem_of, status_of
 from mnemic.errors import (
     ConfigurationError,
     Conflict,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemic import errors
-from mnemic.api.problems import problem_of
+from mnemic.access.problems import problem_of
 from mnemic.api.views import hit_view, plain, verdict_view
 from mnemic.client.answering import Outcome, Patience, error_of, pause_before_retry, seconds
 from mnemic.client.calls import UNCHANGED, add, update

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from starlette.datastructures import Headers
+from structlog.testing import capture_logs
 
 from jwt_issuer import AUDIENCE, ISSUER, claims, jwk, pem, private_key, signed, token
 from mnemic.access.apikeys import Holder, new_key
@@ -380,3 +381,19 @@ async def test_an_erasure_ends_no_token_of_others_and_tells_nothing_of_them() ->
         assert caught.value.code == "credential_invalid"
     # keys are not asked about: an erasure takes them away
     assert (await auth.authenticate({"authorization": f"Bearer {KIM}"})).actor is not None
+
+
+async def test_a_refused_token_is_logged_by_what_is_wrong_and_without_a_word_of_it() -> None:
+    text = token(aud="another-service", sub="kim-of-another")
+    with capture_logs() as logged, pytest.raises(Unauthenticated) as refused:
+        await identity(text)
+    assert logged == [
+        {
+            "event": "token refused",
+            "log_level": "info",
+            "code": "credential_invalid",
+            "why": "aud",
+        }
+    ]
+    assert "aud" not in str(refused.value)
+    assert not refused.value.details

@@ -174,6 +174,15 @@ def test_decisions_are_what_the_middleware_and_plain_questions_expect() -> None:
         assert refused.value.code == code
 
 
+@pytest.mark.parametrize(
+    "configs",
+    [5, "approve", {"a": 1}, [5], [{"allowed_decisions": 5}], [{"allowed_decisions": "edit"}]],
+)
+def test_a_review_that_nobody_can_read_forbids_nothing(configs: Any) -> None:
+    odd = HITL | {"review_configs": configs}
+    assert answer_to(odd, "approve", None, None) == {"decisions": [{"type": "approve"}]}
+
+
 # ---- what a page shows
 
 

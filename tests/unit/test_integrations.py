@@ -7,6 +7,7 @@ import sys
 from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -82,6 +83,9 @@ def test_a_run_without_a_user_and_ids_that_cannot_be_are_refused() -> None:
 
 def test_a_thread_stands_for_a_session_that_is_not_named() -> None:
     assert actor_of(Run(config=configured(user_id="kim", thread_id="t"))).session == "t"
+    for thread in (UUID(int=7), 7):
+        given = Run(config=configured(user_id="kim", thread_id=thread))
+        assert actor_of(given).session == str(thread)
     both = configured(user_id="kim", thread_id="t", session_id="s")
     assert actor_of(Run(config=both)).session == "s"
 
@@ -251,7 +255,7 @@ for module, name in (("langgraph", "MnemicStore"), ("langchain", "MemoryMiddlewa
     try:
         getattr(getattr(mnemic.integrations, module), name)
     except ConfigurationError as error:
-        assert error.code == "integration_not_installed" and f"mnemic[{module}]" in error.message
+        assert error.code == "integration_not_installed" and f"'.[{module}]'" in error.message
     else:
         raise SystemExit(f"{module} came up")
 mnemic.cli.main.application()

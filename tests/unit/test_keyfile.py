@@ -150,6 +150,12 @@ async def test_a_retired_key_in_the_file_still_unwraps(path: Path) -> None:
     assert await file.unwrap("old", wrapped, b"") == b"secret"
 
 
+async def test_a_pipe_in_its_place_is_refused_and_not_waited_for(path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    os.mkfifo(path, 0o600)
+    assert (await refusal(KeyFile(path))).code == "key_file_unreadable"
+
+
 async def test_a_place_below_a_file_or_a_directory_in_its_place_is_refused(path: Path) -> None:
     put(path, content(a=new_secret()))
     assert (await refusal(KeyFile(path / "deeper"))).code in (

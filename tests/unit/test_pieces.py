@@ -48,6 +48,36 @@ async def test_who_comes_while_the_model_computes_is_served_with_the_next_piece(
     pieces.close()
 
 
+async def test_who_comes_a_few_turns_of_the_loop_later_goes_along() -> None:
+    model = Model()
+    pieces = Pieces(model.compute)
+    model.let.set()
+    calls = []
+    for text in "abcd":
+        calls.append(asyncio.create_task(pieces.encode([text])))
+        await asyncio.sleep(0)
+    await asyncio.gather(*calls)
+    assert model.pieces == [["a", "b", "c", "d"]]
+    pieces.close()
+
+
+async def test_a_call_whose_loop_ended_at_once_hinders_nobody() -> None:
+    model = Model()
+    pieces = Pieces(model.compute)
+    model.let.set()
+    calls: list[asyncio.Task[list[Vector]]] = []
+
+    async def given_up() -> None:
+        calls.append(asyncio.create_task(pieces.encode(["gone"])))
+        await asyncio.sleep(0)
+
+    await asyncio.to_thread(asyncio.run, given_up())
+    assert calls[0].cancelled()
+    assert await asyncio.wait_for(pieces.encode(["stays"]), 10) == [(5.0,)]
+    assert model.pieces == [["stays"]]
+    pieces.close()
+
+
 @pytest.mark.parametrize(
     ("text", "sizes"), [("x", [SHARED_TEXTS, 4]), ("x" * (SHARED_CHARS // 2), [2] * 10)]
 )

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from redis import exceptions
 
-from mnemic.access.rates import Limit, LocalWindows, Rates, limit_of
+from mnemic.access.rates import CAUSES, Limit, LocalWindows, Rates, cause_of, limit_of
 from mnemic.errors import ConfigurationError, RateLimited
 from mnemic.settings import Settings
 
@@ -114,3 +115,24 @@ def test_an_address_that_is_no_redis_stops_the_start(url: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         Rates("5/minute", redis_url=url)
     assert caught.value.code == "redis_url_invalid"
+
+
+@pytest.mark.parametrize(
+    ("behind", "cause"),
+    [
+        (exceptions.NoPermissionError("NOPERM"), "not_permitted"),
+        (exceptions.AuthenticationError("WRONGPASS"), "login_refused"),
+        (exceptions.TimeoutError("slow"), "timeout"),
+        (TimeoutError(), "timeout"),
+        (exceptions.OutOfMemoryError("OOM"), "out_of_memory"),
+        (exceptions.ConnectionError("refused"), "unreachable"),
+        (ConnectionResetError(), "unreachable"),
+        (exceptions.ResponseError("ERR"), "failed"),
+    ],
+)
+def test_why_redis_did_not_count_has_a_name(behind: Exception, cause: str) -> None:
+    assert cause_of(behind) == cause
+    wrapped = ValueError("wrapped")
+    wrapped.__cause__ = behind
+    assert cause_of(wrapped) == cause
+    assert cause in CAUSES

@@ -58,6 +58,7 @@ GOOD: dict[str, tuple[str, str, Any]] = {
     "MNEMIC_CHAT_MODEL": ("chat_model", "big", "big"),
     "MNEMIC_CHAT_API_KEY": ("chat_api_key", "def", SecretStr("def")),
     "MNEMIC_CONSENT": ("consent", "required", "required"),
+    "MNEMIC_WORKFLOWS": ("workflows", "/etc/mnemic/w.json", Path("/etc/mnemic/w.json")),
     "MNEMIC_JWT_JWKS_URL": ("jwt_jwks_url", "https://i.example/k", "https://i.example/k"),
     "MNEMIC_JWT_PUBLIC_KEY_FILE": ("jwt_public_key_file", "/etc/i.pem", Path("/etc/i.pem")),
     "MNEMIC_JWT_ALGORITHMS": ("jwt_algorithms", "ES256, EdDSA", "ES256,EdDSA"),

@@ -29,6 +29,7 @@ from jwt_issuer import (
 from mnemic.access.tokens import (
     LONGEST,
     Claims,
+    TokenRefused,
     TokenRules,
     VerificationKey,
     jwks_keys,
@@ -97,7 +98,37 @@ def test_a_good_token_of_every_kind_names_its_user(algorithm: str) -> None:
     ],
 )
 def test_claims_that_are_missing_or_wrong_let_nobody_in(changes: dict[str, Any], code: str) -> None:
-    assert code_of(signed(claims(**changes))) == code
+    text = signed(claims(**changes))
+    assert code_of(text) == code
+    with pytest.raises(TokenRefused) as refused:
+        verify(text, keys(), RULES)
+    (claim,) = changes
+    assert refused.value.why == claim
+    assert "credential" in str(refused.value)
+    assert not refused.value.details  # the log is told, the caller is not
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("no token", "no_token"),
+        ("a.b.c", "no_token"),
+        ("x" * (LONGEST + 1), "no_token"),
+        (signed(claims(), {"alg": "none"}), "alg"),
+        (signed(claims(), {"kid": 7}), "kid"),
+        (signed(claims(), {"typ": "logout+jwt"}), "typ"),
+        (signed(claims(), {"crit": ["exp"]}), "crit"),
+        (signed([1]), "payload"),
+        (signed(b"\xff"), "payload"),
+        (token(key=private_key("other")), "signature"),
+        (token(algorithm="ES256"), "key_unknown"),
+    ],
+)
+def test_the_log_can_say_what_was_wrong_with_a_token(text: str, why: str) -> None:
+    with pytest.raises(TokenRefused) as refused:
+        verify(text, keys(), RULES)
+    assert refused.value.why == why
+    assert refused.value.code == "credential_invalid"
 
 
 def test_pf_070_a_subject_that_would_have_to_be_folded_is_nobody() -> None:

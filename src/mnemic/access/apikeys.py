@@ -318,8 +318,8 @@ def _home(kind: str, user: str | None) -> tuple[str, str | None]:
 def _rights(kind: str, scopes: Collection[str]) -> list[str]:
     if kind == "operator":
         return []
-    for right in scopes:
-        one_of(right, RIGHTS, "right")
+    if not all(right in RIGHTS for right in scopes):
+        raise InvalidInput("unknown_right", f"The scopes of a key are any of {', '.join(RIGHTS)}.")
     return [right for right in RIGHTS if right in scopes]
 
 

@@ -13,8 +13,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
+import structlog
+
 from mnemic.access.apikeys import KINDS, Holder, KeyCheck, Kind, Right, invalid, label
-from mnemic.access.tokens import Claims, TokenRules, VerificationKey, header_of, pem_keys, verify
+from mnemic.access.tokens import (
+    Claims,
+    TokenRefused,
+    TokenRules,
+    VerificationKey,
+    header_of,
+    pem_keys,
+    verify,
+)
 from mnemic.errors import ConfigurationError, InvalidInput, PermissionDenied, Unauthenticated
 from mnemic.model import Actor
 from mnemic.settings import Settings
@@ -27,6 +37,7 @@ AUTHORIZATION, USER, PROJECT, SESSION = (
 )
 _READ = frozenset({AUTHORIZATION, USER, PROJECT, SESSION})
 _PURPOSE = "api"
+_LOG = structlog.get_logger("mnemic.access")
 
 Headers = Mapping[str, str] | Iterable[tuple[str, str]]
 
@@ -89,8 +100,12 @@ class Tokens:
 
     async def claims(self, token: str) -> Claims:
         """Return what a token claims. Raises Unauthenticated, ConfigurationError (``jwks_unreachable``)."""
-        header = header_of(token, self.rules)
-        return verify(token, await self.keys.keys(header.kid), self.rules)
+        try:
+            header = header_of(token, self.rules)
+            return verify(token, await self.keys.keys(header.kid), self.rules)
+        except TokenRefused as refusal:
+            _LOG.info("token refused", code=refusal.code, why=refusal.why)
+            raise
 
 
 class Erasures(Protocol):
@@ -177,7 +192,8 @@ def require_server_extra() -> None:
 
     if any(find_spec(name) is None for name in ("fastapi", "jwt", "limits", "uvicorn")):
         raise ConfigurationError(
-            "server_not_installed", "The service needs more packages: pip install 'mnemic[server]'."
+            "server_not_installed",
+            "The service needs more packages: pip install '.[server]' in the clone.",
         )
 
 

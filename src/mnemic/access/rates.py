@@ -1,8 +1,9 @@
 """May this credential ask again already?
 
 A moving window counts the requests of each rate key: in Redis for all workers together, else in each worker's
-memory, where every worker has its share of the limit. While Redis does not answer, a worker falls back to a
-tenth of its share: an outage makes the service slower for the greedy, never unlimited.
+memory, where every worker has its share of the limit. While Redis does not answer, or refuses, a worker falls
+back to a tenth of its share: an outage makes the service slower for the greedy, never unlimited. The log
+tells each cause once, until Redis counts again.
 """
 
 from __future__ import annotations
@@ -15,6 +16,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
+import structlog
+
 from mnemic.errors import ConfigurationError, RateLimited
 from mnemic.settings import Settings
 
@@ -22,6 +25,7 @@ if TYPE_CHECKING:
     from limits import RateLimitItem
     from limits.aio.storage import Storage
 
+_LOG = structlog.get_logger("mnemic.access")
 REDIS_TIMEOUT = 0.25
 """Seconds that a request waits for Redis."""
 REDIS_PAUSE = 5.0
@@ -30,6 +34,8 @@ FALLBACK = 10
 """What a worker's share is divided by while Redis is away."""
 _UNITS = {"second": 1, "minute": 60, "hour": 3_600, "day": 86_400}
 _NAMESPACE = "mnemic:rate"
+CAUSES = ("timeout", "unreachable", "login_refused", "not_permitted", "out_of_memory", "failed")
+"""Why Redis did not count."""
 
 Clock = Callable[[], float]
 
@@ -64,12 +70,16 @@ class Rates:
         workers: int = 1,
         redis_url: str | None = None,
         clock: Clock = time.monotonic,
+        fell_back: Callable[[str], None] | None = None,
     ) -> None:
         """``limit`` is such as ``600/minute`` or ``off``; ``workers`` is how many share it.
 
-        Raises ConfigurationError (``redis_url_invalid``); nothing is connected yet.
+        ``fell_back`` hears of every time that Redis was asked and did not count, with its cause. Raises
+        ConfigurationError (``redis_url_invalid``); nothing is connected yet.
         """
         self._clock = clock
+        self._fell_back = fell_back
+        self._told: set[str] = set()
         self._away_until = float("-inf")
         self.limit = limit_of(limit)
         """What all workers together let in, None without a limit."""
@@ -81,13 +91,20 @@ class Rates:
         self._redis = _RedisWindows(redis_url, self.limit) if redis_url and self.limit else None
 
     @classmethod
-    def of(cls, settings: Settings, workers: int = 1) -> Rates:
+    def of(
+        cls,
+        settings: Settings,
+        workers: int = 1,
+        *,
+        fell_back: Callable[[str], None] | None = None,
+    ) -> Rates:
         """Return the limiter that the settings ask for."""
         url = settings.redis_url
         return cls(
             settings.rate_limit,
             workers=workers,
             redis_url=url.get_secret_value() if url is not None else None,
+            fell_back=fell_back,
         )
 
     @property
@@ -117,10 +134,46 @@ class Rates:
         if not self.degraded:
             try:
                 async with asyncio.timeout(2 * REDIS_TIMEOUT):
-                    return await redis.hit(rate_key)
-            except (StorageError, TimeoutError, OSError):
+                    wait = await redis.hit(rate_key)
+            except (StorageError, TimeoutError, OSError) as error:
                 self._away_until = self._clock() + REDIS_PAUSE
+                self._tell(cause_of(error))
+            else:
+                self._told.clear()
+                return wait
         return self._local.hit(rate_key, fallback)
+
+    def _tell(self, cause: str) -> None:
+        if self._fell_back is not None:
+            self._fell_back(cause)
+        if cause not in self._told:
+            self._told.add(cause)
+            _LOG.warning(
+                "rates counted without redis",
+                cause=cause,
+                each_worker=self.fallback,
+                retry_in=REDIS_PAUSE,
+            )
+
+
+def cause_of(error: BaseException) -> str:
+    """Return which of ``CAUSES`` an error of the limiter's storage has: its own, or the one behind it."""
+    from redis import exceptions as redis
+
+    kinds: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
+        (redis.NoPermissionError, "not_permitted"),
+        ((redis.AuthenticationError, redis.AuthorizationError), "login_refused"),
+        ((TimeoutError, redis.TimeoutError), "timeout"),
+        (redis.OutOfMemoryError, "out_of_memory"),
+        ((redis.ConnectionError, OSError), "unreachable"),
+    )
+    found: BaseException | None = error
+    while found is not None:
+        for kind, cause in kinds:
+            if isinstance(found, kind):
+                return cause
+        found = found.__cause__ or found.__context__
+    return "failed"
 
 
 class LocalWindows:

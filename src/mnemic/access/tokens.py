@@ -28,6 +28,16 @@ _RSA = frozenset(name for name in JWT_ALGORITHMS if name.startswith(("RS", "PS")
 _CURVES = {"secp256r1": "ES256", "secp384r1": "ES384", "secp521r1": "ES512"}
 _PEM = re.compile(rb"-----BEGIN ([A-Z ]+)-----.+?-----END \1-----", re.DOTALL)
 _SCOPE_PREFIX = "mnemic:"
+_TIME_CLAIM = re.compile(r"\((exp|nbf|iat)\)")
+
+
+class TokenRefused(Unauthenticated):
+    """A token that does not count; ``why`` names the claim or part that is wrong, for the log alone."""
+
+    def __init__(self, why: str, told: Unauthenticated | None = None) -> None:
+        told = told or invalid()
+        super().__init__(told.code, told.message)
+        self.why = why
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,19 +85,23 @@ def header_of(token: str, rules: TokenRules) -> Header:
     import jwt
 
     if len(token) > LONGEST or not _SHAPE.fullmatch(token):
-        raise invalid()
+        raise TokenRefused("no_token")
     try:
         header = jwt.get_unverified_header(token)
-    except (jwt.PyJWTError, ValueError, TypeError, RecursionError):
-        raise invalid() from None
+    except (jwt.PyJWTError, ValueError, TypeError, RecursionError) as error:
+        parts = {"Key ID": "kid", "critical": "crit"}  # which the library looks at first
+        found = (part for words, part in parts.items() if words in str(error))
+        raise TokenRefused(next(found, "no_token")) from None
     algorithm, kid, kind = header.get("alg"), header.get("kid"), header.get("typ", "JWT")
     if not isinstance(algorithm, str) or algorithm not in rules.algorithms:
-        raise invalid()
+        raise TokenRefused("alg")
     if kid is not None and not isinstance(kid, str):
-        raise invalid()
+        raise TokenRefused("kid")
     # an extension that must be understood, and is not; a token made for something else
-    if "crit" in header or not isinstance(kind, str) or kind.lower() not in ("jwt", "at+jwt"):
-        raise invalid()
+    if "crit" in header:
+        raise TokenRefused("crit")
+    if not isinstance(kind, str) or kind.lower() not in ("jwt", "at+jwt"):
+        raise TokenRefused("typ")
     return Header(algorithm, kid)
 
 
@@ -97,11 +111,12 @@ def verify(token: str, keys: Iterable[VerificationKey], rules: TokenRules) -> Cl
     Raises Unauthenticated: ``credential_expired``, else ``credential_invalid`` whatever is wrong.
     """
     header = header_of(token, rules)
-    for candidate in _fitting(keys, header):
+    fitting = _fitting(keys, header)
+    for candidate in fitting:
         payload = _decoded(token, candidate, header.algorithm, rules)
         if payload is not None:
             return _claims(payload, rules.issuer)
-    raise invalid()
+    raise TokenRefused("signature" if fitting else "key_unknown")
 
 
 def pem_keys(data: bytes) -> tuple[VerificationKey, ...]:
@@ -194,12 +209,29 @@ def _decoded(
     except jwt.InvalidSignatureError:
         return None
     except jwt.ExpiredSignatureError:
-        raise Unauthenticated(
-            "credential_expired", "This token has expired: sign in again."
-        ) from None
-    except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError):
-        raise invalid() from None
+        told = Unauthenticated("credential_expired", "This token has expired: sign in again.")
+        raise TokenRefused("exp", told) from None
+    except (jwt.PyJWTError, ValueError, TypeError, OverflowError, RecursionError) as error:
+        raise TokenRefused(_why(error)) from None
     return payload
+
+
+def _why(error: Exception) -> str:
+    """Return which claim the library did not take, or that the payload is none."""
+    from jwt import exceptions
+
+    if isinstance(error, exceptions.MissingRequiredClaimError):
+        return error.claim
+    kinds: tuple[tuple[type[Exception], str], ...] = (
+        (exceptions.InvalidAudienceError, "aud"),
+        (exceptions.InvalidIssuerError, "iss"),
+        (exceptions.InvalidSubjectError, "sub"),
+        (exceptions.InvalidIssuedAtError, "iat"),
+        (exceptions.InvalidJTIError, "jti"),
+    )
+    named = _TIME_CLAIM.search(str(error))
+    found = next((claim for kind, claim in kinds if isinstance(error, kind)), None)
+    return found or (named[1] if named else "payload")
 
 
 def _claims(payload: Mapping[str, Any], issuer: str) -> Claims:
@@ -207,9 +239,9 @@ def _claims(payload: Mapping[str, Any], issuer: str) -> Claims:
     try:
         # folding would make one user of two whom their issuer tells apart
         if clean_id(subject, "user") != subject:
-            raise invalid()
+            raise TokenRefused("sub")
     except InvalidInput:
-        raise invalid() from None
+        raise TokenRefused("sub") from None
     return Claims(subject, issuer, _scopes(payload), _issued_at(payload.get("iat")))
 
 
@@ -225,7 +257,7 @@ def _scopes(payload: Mapping[str, Any]) -> frozenset[str]:
     claim = payload.get("scope", payload.get("scp", ""))
     names = claim.split() if isinstance(claim, str) else claim
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise invalid()
+        raise TokenRefused("scope")
     ours = {name for name in names if name.startswith(_SCOPE_PREFIX)}
     if not ours:
         return frozenset(RIGHTS)

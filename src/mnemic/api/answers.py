@@ -108,7 +108,10 @@ class ArmsAnswer(BaseModel):
 
 
 class _Found(BaseModel):
-    """What every hit has: ``score`` is 0.5 similarity + 0.3 confidence + 0.2 scope."""
+    """What every hit has: ``score`` is 0.5 similarity + 0.3 confidence + 0.2 scope.
+
+    How well it fits is ``parts.similarity`` alone: what fits nothing still has a score of some 0.4.
+    """
 
     score: float
     parts: PartsAnswer

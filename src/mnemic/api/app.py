@@ -54,6 +54,7 @@ _ROUTERS = (
     members.router,
     resources.router,
     sessions.router,
+    session_state.every,
     session_state.router,
     tasks.router,
     approvals.router,

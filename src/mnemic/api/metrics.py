@@ -45,6 +45,17 @@ class Metrics:
             registry=self._registry,
         )
 
+        self.fallbacks = Counter(
+            "mnemic_rate_fallbacks",
+            "Times that Redis was asked to count a request and did not, by cause.",
+            ("cause",),
+            registry=self._registry,
+        )
+
+    def fell_back(self, cause: str) -> None:
+        """Count a time that the rate limit did without Redis."""
+        self.fallbacks.labels(cause).inc()
+
     def ended(self, route: str, method: str, status: int, seconds: float) -> None:
         """Count one request; ``route`` is a template, so that ids make no series."""
         self.requests.labels(route, method, str(status)).inc()

@@ -13,9 +13,9 @@ from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
 from mnemic._version import __version__
+from mnemic.access.problems import MEDIA_TYPE, TITLES
 from mnemic.api.answers import ProblemAnswer
 from mnemic.api.guard import DOCUMENTS, OPERATOR, RIGHT
-from mnemic.api.problems import MEDIA_TYPE, TITLES
 
 _ABOUT = (
     "Long-term memory for agents. Whose memories are meant says the credential, never the request:"

@@ -7,17 +7,11 @@ from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from mnemic.access.problems import StaleVersion
 from mnemic.errors import Conflict, InvalidInput
 
 _TAG = re.compile(r'\s*(W/)?"([\x21\x23-\x7e]*)"\s*')
 _VERSION = re.compile(r"[1-9][0-9]{0,9}")
-
-
-class StaleVersion(Conflict):
-    """The version that the caller meant is not there any more: 412 instead of 409."""
-
-    def __init__(self, conflict: Conflict) -> None:
-        super().__init__(conflict.code, conflict.message, **conflict.details)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,8 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from mnemic.api.problems import MEDIA_TYPE, Problem, problem_of
+from mnemic.access.problems import MEDIA_TYPE, Problem, problem_of
+from mnemic.access.wording import accepted
 from mnemic.errors import InvalidInput, MnemicError, NotFound
 
 _LOG = structlog.get_logger("mnemic.api")
@@ -61,13 +62,9 @@ def _told(error: Any) -> dict[str, str]:
         told = f"The field {shown} is missing." if path else "This request needs a JSON body."
         code, message = "field_missing", told
     else:
-        code, message = "field_invalid", f"{shown} is not valid: {_plain_words(error['msg'])}."
+        named = shown if path else f"The {where}"
+        code, message = "field_invalid", f"{named} {accepted(error)}."
     return {"field": shown, "code": code, "message": message}
-
-
-def _plain_words(message: str) -> str:
-    text = message.removeprefix("Value error, ").rstrip(".")
-    return text[:1].lower() + text[1:]
 
 
 async def _known(request: Request, error: Exception) -> Response:

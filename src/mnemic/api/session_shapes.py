@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, WithJsonSchema
 
 from mnemic.api.answers import TurnAnswer
 from mnemic.api.fields import AS_IT_CAME, NUMBER, SpeltFlag, text, whole
+from mnemic.api.queries import Paged
 from mnemic.api.views import plain
 from mnemic.model import Turn
 from mnemic.session.condense import Conversation
@@ -33,6 +34,12 @@ class ReadWindow(BaseModel):
     last: Annotated[int, NUMBER, whole(0, 10_000, spelt=False)] = 20
     budget_tokens: Annotated[int | None, NUMBER, whole(50, 1_000_000, spelt=False)] = None
     intent: Annotated[str | None, AS_IT_CAME, text(200)] = None
+
+
+class ListSessions(Paged):
+    """Which page of sessions; ids of many letters make long cursors."""
+
+    cursor: Annotated[str | None, AS_IT_CAME, text(1_200)] = None
 
 
 class Pins(BaseModel):
@@ -90,6 +97,14 @@ class SessionAnswer(BaseModel):
     turns: int
     extracted: int
     summary_version: int
+
+
+class SessionsAnswer(BaseModel):
+    """A page of sessions, the last begun first."""
+
+    sessions: list[SessionAnswer]
+    total: int
+    cursor: str | None
 
 
 class SummaryAnswer(BaseModel):

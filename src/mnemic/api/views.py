@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
 from datetime import datetime
+from functools import cache
 from typing import Any
 from urllib.parse import quote
 from uuid import UUID
@@ -13,23 +14,33 @@ from uuid import UUID
 from mnemic.model import Hit, ResourceHit, Verdict
 
 
+_AS_IT_IS = frozenset({str, int, bool, type(None)})
+
+
 def plain(value: Any) -> Any:
     """Return a value as JSON has it: ids and times as text, dataclasses and mappings as objects."""
-    if isinstance(value, float) and not math.isfinite(value):
-        return str(value)  # JSON has no number for it
-    if value is None or isinstance(value, str | int | float):
+    kind = type(value)
+    if kind in _AS_IT_IS or isinstance(value, (str, int)):
         return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)  # JSON has no number for the others
     if isinstance(value, UUID):
         return str(value)
     if isinstance(value, datetime):
         return value.isoformat()
-    if is_dataclass(value):
-        return {field.name: plain(getattr(value, field.name)) for field in fields(value)}
+    if names := _field_names(kind):
+        return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {str(name): plain(inner) for name, inner in value.items()}
-    if isinstance(value, Sequence | set | frozenset):
+    if isinstance(value, (Sequence, set, frozenset)):
         return [plain(inner) for inner in value]
     return str(value)
+
+
+@cache
+def _field_names(kind: type) -> tuple[str, ...]:
+    """Return the names of a dataclass's fields; none for what is no dataclass, or has no field."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
 
 
 def verdict_view(verdict: Verdict) -> dict[str, Any]:

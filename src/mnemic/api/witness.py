@@ -15,8 +15,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mnemic.access.problems import MEDIA_TYPE, Problem, internal
 from mnemic.api.metrics import Metrics
-from mnemic.api.problems import MEDIA_TYPE, Problem, internal
 from mnemic.ids import new_id
 
 HEADER = "X-Request-Id"

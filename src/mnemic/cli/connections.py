@@ -8,6 +8,7 @@ comes after the answer has been given is not waited for any longer than that eit
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
@@ -17,17 +18,18 @@ HEAD_SECONDS = 10.0
 """Seconds for the head of a request."""
 
 
-def impatient(seconds: float = HEAD_SECONDS) -> type[H11Protocol]:
-    """Return uvicorn's protocol with that limit."""
+def impatient(changed: Callable[[int], None], seconds: float = HEAD_SECONDS) -> type[H11Protocol]:
+    """Return uvicorn's protocol with that limit; ``changed`` is told how many connections are open."""
     from uvicorn.protocols.http.h11_impl import H11Protocol
 
     class Impatient(H11Protocol):
-        """Closes connections that do not come to the point."""
+        """Closes connections that do not come to the point, and tells how many there are."""
 
         _until: asyncio.TimerHandle | None = None
 
         def connection_made(self, transport: asyncio.BaseTransport) -> None:
             super().connection_made(cast(asyncio.Transport, transport))
+            changed(len(self.connections))
             self._wait()
 
         def data_received(self, data: bytes) -> None:
@@ -40,6 +42,7 @@ def impatient(seconds: float = HEAD_SECONDS) -> type[H11Protocol]:
         def connection_lost(self, exc: Exception | None) -> None:
             self._cancel()
             super().connection_lost(exc)
+            changed(len(self.connections))
 
         def _wait(self) -> None:
             self._until = self.loop.call_later(seconds, self.transport.close)

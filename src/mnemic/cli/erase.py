@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mnemic.cli.consent import opened, windows
-from mnemic.cli.options import DONE, Common, command
+from mnemic.cli.options import DONE, Common, command, unconfirmed
 from mnemic.cli.output import plain
 
 if TYPE_CHECKING:
@@ -34,9 +34,10 @@ async def erase(common: Common, yes: Yes = False, dry_run: DryRun = False) -> in
         removals = Removals(database, store)
         service = Erase(database, deployment.keys, audit, windows=window, removals=removals)
         report = await service.forget_user(actor, dry_run=dry_run or not yes)
-    common.out.result({**plain(report), "total": report.total}, *_lines(report, actor.user))
-    if report.dry_run and not dry_run and report.total:
-        common.out.note("Add --yes to erase.")
+    value, lines = {**plain(report), "total": report.total}, _lines(report, actor.user)
+    if report.total and not (yes or dry_run):
+        raise unconfirmed(common, "Nothing was erased: add --yes to erase.", value, *lines)
+    common.out.result(value, *lines)
     return DONE
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from mnemic.cli.options import BACK_IT_UP, DONE, Common, command
+from mnemic.cli.options import BACK_IT_UP, DONE, Common, command, unconfirmed
 from mnemic.cli.output import plain
 from mnemic.errors import InvalidInput
 
@@ -28,6 +28,7 @@ IfDue = Annotated[
     bool, typer.Option("--if-due", help="Only if an erasure waited MNEMIC_KEY_EPOCH_DAYS.")
 ]
 _WHEN = "%Y-%m-%d %H:%M"
+_NOTHING = "There is nothing to make final."
 
 
 def register(app: typer.Typer) -> None:
@@ -46,6 +47,7 @@ async def status(common: Common) -> int:
         {**plain(state), "key_file": deployment.key_file},
         *(f"key file  {deployment.key_file}" for _ in range(deployment.key_file is not None)),
         *map(_kek_line, state.keks),
+        *_prepared_lines(state),
         *_epoch_lines(state),
     )
     return DONE
@@ -87,12 +89,16 @@ async def close_epoch(
     """
     async with _opened(common) as (deployment, audit):
         epochs = _epochs(common, deployment, audit)
-        if dry_run or not yes or (if_due and not await epochs.due()):
-            return _previewed(common, await epochs.state(), ask=not dry_run and not yes)
+        state = await epochs.state()
+        if if_due and not await epochs.due():
+            common.out.result(_would(state), *_not_due_lines(state))
+            return DONE
+        if dry_run or not yes:
+            return _previewed(common, state, asked=dry_run)
         with _bar(common) as progress:
             closing = await epochs.close(common.actor, progress=progress)
     if closing is None:
-        common.out.result({"closed": False}, "There is nothing to make final.")
+        common.out.result({"closed": False}, _NOTHING)
         return DONE
     common.out.result({"closed": True, **plain(closing)}, *_closing_lines(closing))
     _say_back_up(common, deployment)
@@ -100,18 +106,33 @@ async def close_epoch(
     return DONE
 
 
-def _previewed(common: Common, state: KeyState, *, ask: bool) -> int:
-    old = sum(not kek.current and kek.destroyed_at is None for kek in state.keks)
+def _previewed(common: Common, state: KeyState, *, asked: bool) -> int:
+    value = _would(state)
+    if not value["earlier"] and state.open_since is None:
+        common.out.result(value, _NOTHING)
+        return DONE
     keys = sum(kek.data_keys for kek in state.keks)
-    common.out.result(
-        {"closed": False, "erasures": state.open_erasures, "due_at": state.due_at, "earlier": old},
+    lines = [
         f"{_counted(state.open_erasures, 'erasure')} would be final; {_counted(keys, 'data key')} would"
         " be wrapped anew, and no copy of the data from before could be read.",
         *_due_lines(state),
-    )
-    if ask:
-        common.out.note("Add --yes to close.")
+    ]
+    if not asked:
+        raise unconfirmed(common, "Nothing was closed: add --yes to close.", value, *lines)
+    common.out.result(value, *lines)
     return DONE
+
+
+def _would(state: KeyState) -> dict[str, Any]:
+    old = sum(not kek.current and kek.destroyed_at is None for kek in state.keks)
+    waits = {"erasures": state.open_erasures, "due_at": state.due_at, "earlier": old}
+    return {"closed": False, **waits}
+
+
+def _not_due_lines(state: KeyState) -> list[str]:
+    if state.due_at is None:
+        return ["Nothing is due: no erasure waits to be final."]
+    return [f"Nothing is due before {_at(state.due_at)}."]
 
 
 @asynccontextmanager
@@ -149,6 +170,10 @@ def _kek_line(kek: Kek) -> str:
     if kek.destroyed_at is not None:
         return f"destroyed {kek.kek_id} at {_at(kek.destroyed_at)}"
     return f"earlier   {kek.kek_id} until {_at(kek.replaced_at)}, {told}" + _missing(kek)
+
+
+def _prepared_lines(state: KeyState) -> list[str]:
+    return [] if state.prepared is None else [f"prepared  {state.prepared}: mnemic keys rotate"]
 
 
 def _missing(kek: Kek) -> str:

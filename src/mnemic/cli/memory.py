@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mnemic.checks import aware, one_of, share, whole
-from mnemic.cli.options import DONE, REFUSED, Command, Common, command
+from mnemic.cli.options import DONE, REFUSED, Command, Common, command, unconfirmed
 from mnemic.cli.output import plain
 from mnemic.cli.views import (
     hit_json,
@@ -100,7 +100,9 @@ async def search(
     scope: ScopeName = None,
     as_of: Annotated[str | None, typer.Option(help="What was true then (with zone).")] = None,
     known_at: Annotated[str | None, typer.Option(help="What was known then (with zone).")] = None,
-    min_score: Annotated[float, typer.Option(help="Least final score, 0 to 1.")] = 0.0,
+    min_score: Annotated[
+        float, typer.Option(help="Least final score, 0 to 1; what fits nothing has some 0.4.")
+    ] = 0.0,
     include_pending: Annotated[bool, typer.Option(help="Also what awaits your word.")] = False,
     include: Annotated[
         str, typer.Option(help="What to search: memory, resource (turns, documents), or both.")
@@ -175,6 +177,8 @@ async def list_items(
     kind, where = _kind(memory_type), _scope(scope)
     whole(limit, 1, 1000, "limit")
     async with common.open() as memory:
+        if common.session is not None and where is None:
+            await memory.sessions.require(common.actor)
         page = await memory.list(
             common.actor,
             limit=limit,
@@ -266,13 +270,16 @@ async def delete(
             )
     rows = "1 row" if gone.count == 1 else f"{gone.count} rows"
     said = f"{rows} would go" if gone.dry_run else f"{rows} deleted"
-    hint = " Add --yes to delete." if everything and only_show and not dry_run else ""
     value = {
         "deleted": 0 if gone.dry_run else gone.count,
         "count": gone.count,
         "dry_run": gone.dry_run,
+        "ids": gone.ids,
     }
-    common.out.result(value | {"ids": gone.ids}, f"{said}, earlier versions included.{hint}")
+    told = f"{said}, earlier versions included."
+    if gone.count and everything and not (yes or dry_run):
+        raise unconfirmed(common, "Nothing was deleted: add --yes to delete.", value, told)
+    common.out.result(value, told)
     return DONE
 
 

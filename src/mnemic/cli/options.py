@@ -11,7 +11,7 @@ import getpass
 import inspect
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import wraps
@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mnemic.cli.output import Output
-from mnemic.errors import ConfigurationError, InvalidInput, MnemicError
+from mnemic.errors import ConfigurationError, InvalidInput, MnemicError, PermissionDenied
 from mnemic.model import Actor
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Common:
     def actor(self) -> Actor:
         """Who is asking: --user, MNEMIC_USER, else the login name; an empty --user is refused."""
         return Actor(
-            os.environ.get("MNEMIC_USER") or _login() if self.user is None else self.user,
+            as_said(os.environ.get("MNEMIC_USER") or _login()) if self.user is None else self.user,
             self.project,
             self.session,
             purpose="cli",
@@ -111,8 +111,12 @@ def command(app: typer.Typer, name: str) -> Callable[[Command], Command]:
 
         @wraps(function)
         def run(**given: Any) -> None:
-            given = {option: as_said(value) for option, value in given.items()}
             out = Output(given.pop("json"))
+            try:
+                given = {option: as_said(value) for option, value in given.items()}
+            except InvalidInput as error:
+                out.error(error)
+                raise typer.Exit(USAGE) from None
             shared = {option: given.pop(option) for option in _SHARED if option != "json"}
             common = Common(**shared, out=out)
             raise typer.Exit(execute(function, common, given))
@@ -125,6 +129,16 @@ def command(app: typer.Typer, name: str) -> Callable[[Command], Command]:
         return function
 
     return register
+
+
+def unconfirmed(common: Common, told: str, counts: Mapping[str, Any], *lines: str) -> MnemicError:
+    """Return what a command without --yes ends with, after the lines that say what it would do.
+
+    With --json ``counts`` say it, beside the reason.
+    """
+    if not common.out.as_json:
+        common.out.result({}, *lines)
+    return PermissionDenied("confirmation_required", told, **counts)
 
 
 def execute(function: Command, common: Common, given: dict[str, Any]) -> int:
@@ -141,10 +155,20 @@ def execute(function: Command, common: Common, given: dict[str, Any]) -> int:
 
 
 def as_said(value: Any) -> Any:
-    """Return text as it was typed: a C locale hands over every byte of UTF-8 as a lone surrogate."""
+    """Return text as it was typed: a C locale hands over every byte of UTF-8 as a lone surrogate.
+
+    Raises InvalidInput (``argument_not_text``) for bytes that are no UTF-8; the path of a file may have them.
+    """
+    if isinstance(value, list | tuple):
+        return type(value)(map(as_said, value))
     if not isinstance(value, str) or not any("\udc80" <= char <= "\udcff" for char in value):
         return value
-    return value.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape")
+    try:
+        return value.encode("utf-8", "surrogateescape").decode("utf-8")
+    except UnicodeError:
+        raise InvalidInput(
+            "argument_not_text", "An argument is not text in UTF-8: write it in that encoding."
+        ) from None
 
 
 def _login() -> str:

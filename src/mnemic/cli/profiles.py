@@ -181,7 +181,8 @@ def _counted(memories: int) -> str:
 
 
 def _field(name: str, value: Value, origin: Origin) -> str:
-    texts = "; ".join(value) if isinstance(value, tuple) else value or ""
+    text = "; ".join(value) if isinstance(value, tuple) else value or ""
+    texts = " ⏎ ".join(line for line in text.splitlines() if line.strip()) or "-"
     by = "you" if origin.edited_at else _counted(len(origin.items))
     return f"{name:<{_WIDTH}} {texts}  [{by}]"
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mnemic.checks import one_of
-from mnemic.cli.options import DONE, Command, Common, command
+from mnemic.cli.options import DONE, Command, Common, command, unconfirmed
 from mnemic.cli.output import plain
 from mnemic.cli.views import day
-from mnemic.errors import PermissionDenied
 from mnemic.model import PROJECT_ROLES, clean_id
 
 if TYPE_CHECKING:
@@ -141,13 +140,11 @@ async def delete(
     async with common.open() as memory:
         gone = await memory.projects.delete(common.actor, wanted, dry_run=dry_run or not yes)
     if not (dry_run or yes):
-        raise PermissionDenied(
-            "confirmation_required",
+        counts = {"items": gone.items, "resources": gone.resources, "members": gone.members}
+        raise unconfirmed(
+            common,
             f"Nothing was deleted. {_figures(gone)} would go: add --yes to delete the project.",
-            project_id=wanted,
-            items=gone.items,
-            resources=gone.resources,
-            members=gone.members,
+            {"project_id": wanted, **counts},
         )
     deleted = {"deleted": 0 if gone.dry_run else 1, "project_id": wanted}
     said = "would go" if gone.dry_run else "deleted"

@@ -62,7 +62,7 @@ async def serve(
         try:
             key, text = await _local_key(common, deployment) if local else (None, None)
             told = settings.model_dump(exclude_unset=True) | {"consent": settings.consent}
-            plan = Plan(-1, count, _plain(told), key, verbose=not local)
+            plan = Plan(-1, -1, -1, count, _plain(told), key, verbose=not local)
             await Supervisor(
                 plan,
                 listening,
@@ -96,8 +96,10 @@ def _require_startable(settings: Settings, workers: int) -> None:
     from mnemic.access.credentials import tokens_of
     from mnemic.access.rates import Rates
     from mnemic.hosts import require_hosts
+    from mnemic.tasks.declared import declared
 
     require_hosts(settings.allowed_hosts)
+    declared(settings.workflows)
     tokens_of(settings)
     Rates.of(settings, workers)
 

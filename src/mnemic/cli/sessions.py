@@ -1,4 +1,4 @@
-"""session: a conversation, what it keeps for a while, and its end."""
+"""session: conversations, what one keeps for a while, and its end."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from mnemic.model import Actor, Turn
     from mnemic.session.condense import Conversation
+    from mnemic.session.sessions import SessionInfo
 
 _LABEL = 12
 _WIDTH = 9
@@ -31,12 +32,30 @@ Name = Annotated[str, typer.Argument(help="The name of the value.")]
 
 def register(app: typer.Typer) -> None:
     """Add these commands to the application."""
-    group = typer.Typer(
-        no_args_is_help=True, help="One conversation, and what it keeps for a while."
-    )
+    group = typer.Typer(no_args_is_help=True, help="Conversations, and what one keeps for a while.")
     app.add_typer(group, name="session")
     for name, function in _COMMANDS.items():
         command(group, name)(function)
+
+
+async def list_sessions(
+    common: Common,
+    limit: Annotated[int, typer.Option(help="How many, 1 to 1,000.")] = 50,
+    cursor: Annotated[str | None, typer.Option(help="Where the last page ended.")] = None,
+) -> int:
+    """List your sessions, the last begun first."""
+    whole(limit, 1, 1_000, "limit")
+    async with common.open() as memory:
+        page = await memory.sessions.list(common.actor, limit=limit, cursor=cursor)
+    if common.out.as_json:
+        common.out.result(plain(page))
+        return DONE
+    for info in page.sessions:
+        common.out.record(*_shown(info))
+    common.out.note(f"{len(page.sessions)} of {page.total}")
+    if page.cursor:
+        common.out.note(f"next page: --cursor {page.cursor}")
+    return DONE
 
 
 async def show(common: Common, named: Named = None) -> int:
@@ -142,6 +161,8 @@ async def get_value(common: Common, name: Name) -> int:
     """Show a value that is kept."""
     async with common.open() as memory:
         entry = await memory.sessions.entry(common.actor, name)
+        if entry is None:
+            await memory.sessions.info(common.actor)  # or there is no such session at all
     if entry is None:
         raise NotFound("value_not_found", "This session keeps no value of this name (any more).")
     common.out.result(plain(entry), json.dumps(entry.value, ensure_ascii=False))
@@ -149,6 +170,7 @@ async def get_value(common: Common, name: Name) -> int:
 
 
 _COMMANDS: dict[str, Command] = {
+    "list": list_sessions,
     "show": show,
     "messages": messages,
     "window": window,
@@ -186,6 +208,17 @@ def _conversation(found: Conversation) -> dict[str, Any]:
         "tokens": found.tokens,
         "fits": found.fits,
     }
+
+
+def _shown(info: SessionInfo) -> tuple[Text, str]:
+    from rich.text import Text
+
+    head = Text(info.session_id, style="bold")
+    times = f"begun {_time(info.started_at)}  last used {_time(info.last_active_at)}"
+    ended = "" if info.closed_at is None else f"  closed {_time(info.closed_at)}"
+    head.append(f"  {times}{ended}", style="not bold dim")
+    turns = "1 turn" if info.turns == 1 else f"{info.turns} turns"
+    return head, turns if info.project_id is None else f"{turns}, project {info.project_id}"
 
 
 def _head(turn: Turn) -> Text:

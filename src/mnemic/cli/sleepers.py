@@ -27,6 +27,13 @@ Cold = Annotated[
     bool, typer.Option("--cold", help="Move archives from the database into the cold store.")
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Only measure.")]
+TakeOver = Annotated[
+    bool,
+    typer.Option(
+        "--take-over",
+        help="With --cold: the objects there are this database's; the one that it is a copy of is gone.",
+    ),
+]
 Abandon = Annotated[
     bool,
     typer.Option(
@@ -36,13 +43,19 @@ Abandon = Annotated[
 
 
 async def hibernate(
-    common: Common, away: Away = None, cold: Cold = False, dry_run: DryRun = False
+    common: Common,
+    away: Away = None,
+    cold: Cold = False,
+    take_over: TakeOver = False,
+    dry_run: DryRun = False,
 ) -> int:
     """Archive the profiles of all users who have been away, and say how many bytes that saves.
 
     Safe to interrupt and run again; `mnemic worker` does it every night.
     """
     long = _duration(away)
+    if take_over and (dry_run or not cold):
+        raise InvalidInput("wrong_usage", "Give --take-over with --cold, without --dry-run.")
     with common.out.progress(quiet=common.out.as_json) as bar:
         task = bar.add_task("cooling" if cold else "archiving", total=None)
 
@@ -52,6 +65,8 @@ async def hibernate(
         async with common.open() as memory:
             if cold and not memory.sleepers.has_store:
                 raise InvalidInput("cold_store_missing", "Set MNEMIC_COLD_STORE first.")
+            if take_over:
+                await memory.sleepers.take_over_store()
             move = memory.sleepers.cool if cold else memory.sleepers.hibernate
             saved = await move(away=long, dry_run=dry_run, progress=told)
     common.out.result({**plain(saved), "bytes_saved": saved.bytes_saved}, *_lines(saved, cold=cold))

@@ -20,9 +20,12 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from mnemic.cli.worker import BACKLOG, FAILED, Plan
+from mnemic.cli.arrivals import Counts, shared_file
+from mnemic.cli.worker import FAILED, Plan
 from mnemic.errors import ConfigurationError, InvalidInput
 
+_BACKLOG = 2048
+"""Connections that wait in the kernel for a worker."""
 _LONGEST_PAUSE = 10.0
 _FIRST_PAUSE = 0.2
 _GRACE = 5.0
@@ -50,7 +53,7 @@ def listen(host: str, port: int, *, loopback_only: bool) -> socket.socket:
         try:
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             opened.bind(address)
-            opened.listen(BACKLOG)
+            opened.listen(_BACKLOG)
         except OSError:
             opened.close()
             raise
@@ -83,7 +86,9 @@ class Supervisor:
         environment: dict[str, str] | None = None,
     ) -> None:
         """``patience`` is how long (s) workers take to stop; ``ready`` is called once somebody serves."""
-        self._plan = replace(plan, fd=listening.fileno())
+        self._file = shared_file(plan.workers)
+        self._counts = Counts(self._file.fileno(), plan.workers)
+        self._plan = replace(plan, fd=listening.fileno(), counts=self._file.fileno())
         self._listening = listening
         self._patience = patience
         self._ready = ready
@@ -99,7 +104,7 @@ class Supervisor:
         loop = asyncio.get_running_loop()
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._asked_to_stop)
-        places = [asyncio.ensure_future(self._keep()) for _ in range(self._plan.workers)]
+        places = [asyncio.ensure_future(self._keep(n)) for n in range(self._plan.workers)]
         stopped = asyncio.ensure_future(self._stop.wait())
         try:
             await asyncio.wait({stopped, *places}, return_when=asyncio.FIRST_COMPLETED)
@@ -108,6 +113,8 @@ class Supervisor:
             self._listening.close()
             await self._end_workers()
             results = await asyncio.gather(*places, return_exceptions=True)
+            self._counts.close()
+            self._file.close()
             await asyncio.gather(stopped, return_exceptions=True)
             for number in (signal.SIGTERM, signal.SIGINT):
                 loop.remove_signal_handler(number)
@@ -120,16 +127,17 @@ class Supervisor:
             self._at_once.set()
         self._stop.set()
 
-    async def _keep(self) -> None:
+    async def _keep(self, number: int) -> None:
         """Keep one place filled."""
         failures = 0
         while not self._stop.is_set():
-            process = await self._started()
+            process = await self._started(number)
             told = await self._first_word(process)
             if told.get("ready"):
                 failures = 0
                 self._serving()
             status = await process.wait()
+            self._counts.away(number)
             self._running.discard(process)
             if self._stop.is_set():
                 return
@@ -141,18 +149,19 @@ class Supervisor:
                 pause = min(_LONGEST_PAUSE, _FIRST_PAUSE * 2**failures) if failures else 0
                 await asyncio.wait_for(self._stop.wait(), pause)
 
-    async def _started(self) -> Process:
+    async def _started(self, number: int) -> Process:
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "mnemic.cli.worker"),
             stdin=PIPE,
             stdout=PIPE,
-            pass_fds=(self._plan.fd,),
+            pass_fds=(self._plan.fd, self._plan.counts),
             env=self._environment,
         )
         self._running.add(process)
         assert process.stdin is not None
         with suppress(ConnectionError):  # it died already: its end says so
-            process.stdin.write(self._plan.to_json().encode() + b"\n")
+            plan = replace(self._plan, number=number)
+            process.stdin.write(plan.to_json().encode() + b"\n")
             await process.stdin.drain()
         if self._stop.is_set():
             process.terminate()

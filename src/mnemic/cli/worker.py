@@ -21,6 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from mnemic.cli.arrivals import Arrivals, Counts
 from mnemic.errors import MnemicError
 
 if TYPE_CHECKING:
@@ -36,21 +37,22 @@ FAILED = 3
 """Exit status of a worker that has told its supervisor why it cannot start."""
 COUNTS = "PROMETHEUS_MULTIPROC_DIR"
 """The variable that names where the workers keep the counts which /metrics adds up."""
-BACKLOG = 2048
-"""Connections that wait in the kernel for a worker."""
 _IDLE = 75
 """Seconds that a connection may lie idle: longer than proxies keep theirs, so that they close first."""
 _GARBAGE = 20_000
 """Objects after which Python looks for cycles among the newest; a request makes some hundreds."""
-_AT_ONCE = 8
-"""Connections that a worker takes in one go: the rest is for the others."""
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a worker is told; ``settings`` go over the environment."""
+    """What a worker is told; ``settings`` go over the environment.
+
+    ``fd`` is the listening socket, ``counts`` the file in which worker ``number`` tells its connections.
+    """
 
     fd: int
+    counts: int
+    number: int
     workers: int
     settings: dict[str, Any]
     local: LocalKey | None = None
@@ -67,6 +69,8 @@ class Plan:
         return json.dumps(
             {
                 "fd": self.fd,
+                "counts": self.counts,
+                "number": self.number,
                 "workers": self.workers,
                 "settings": self.settings,
                 "local": told,
@@ -82,9 +86,10 @@ class Plan:
 
         told = json.loads(line)
         local = told["local"]
-        if local is not None:
-            local = LocalKey(local["prefix"], bytes.fromhex(local["secret_mac"]), local["user"])
-        return cls(told["fd"], told["workers"], told["settings"], local, told["verbose"])
+        told["local"] = local and LocalKey(
+            local["prefix"], bytes.fromhex(local["secret_mac"]), local["user"]
+        )
+        return cls(**told)
 
 
 def main() -> None:
@@ -119,7 +124,9 @@ async def _serve(plan: Plan, report: Callable[[dict[str, object]], None]) -> Non
             # what a worker begins with stays, and what a request makes goes with it
             gc.freeze()
             gc.set_threshold(_GARBAGE)
-            server = _server(app, settings, lambda: report({"ready": True}))
+            counts = Counts(plan.counts, plan.workers)
+            arrivals = Arrivals(listening, counts, plan.number)
+            server = _server(app, settings, arrivals, lambda: report({"ready": True}))
             stopping = asyncio.ensure_future(_stop(server, stop))
             try:
                 async with agents:
@@ -144,15 +151,16 @@ async def application(
     deployment = memory.deployment
     database = deployment.database
     check = KeyCheck(database, await deployment_of(database), local=local)
-    rates = Rates.of(settings, workers)
     counts = os.environ.get(COUNTS)
+    metrics = Metrics(Path(counts) if counts else None)
+    rates = Rates.of(settings, workers, fell_back=metrics.fell_back)
     auth = Authenticator(check, tokens_of(settings), memory.audit)
     app = create_app(
         memory,
         auth,
         rates=rates,
         repeats=Idempotency(database, deployment.keys),
-        metrics=Metrics(Path(counts) if counts else None),
+        metrics=metrics,
     )
     return app, _mcp(app, memory, auth, rates), rates.close
 
@@ -172,33 +180,21 @@ def _mcp(
     return endpoint.running()
 
 
-def _server(app: Any, settings: Settings, ready: Callable[[], None]) -> uvicorn.Server:
+def _server(
+    app: Any, settings: Settings, arrivals: Arrivals, ready: Callable[[], None]
+) -> uvicorn.Server:
     import uvicorn
 
     from mnemic.cli.connections import impatient
 
-    class Server(uvicorn.Server):
-        """Leaves signals to the worker, and says when it listens."""
-
-        @contextmanager
-        def capture_signals(self) -> Iterator[None]:
-            yield
-
-        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-            await super().startup(sockets)
-            for one in sockets or ():
-                one.listen(BACKLOG)  # uvicorn has set it to what it takes in one go
-            ready()
-
-    return Server(
+    return _taking(arrivals, ready)(
         uvicorn.Config(
             app,
-            http=impatient(),
+            http=impatient(arrivals.changed),
             log_config=None,
             access_log=False,
             server_header=False,
             proxy_headers=False,
-            backlog=_AT_ONCE,
             timeout_keep_alive=_IDLE,
             lifespan="on",
             # the other half is for what goes on after its caller has gone
@@ -206,6 +202,33 @@ def _server(app: Any, settings: Settings, ready: Callable[[], None]) -> uvicorn.
             ws="none",
         )
     )
+
+
+def _taking(arrivals: Arrivals, ready: Callable[[], None]) -> type[uvicorn.Server]:
+    import uvicorn
+
+    class Server(uvicorn.Server):
+        """Leaves signals to the worker, takes its share of connections, and says when it does."""
+
+        @contextmanager
+        def capture_signals(self) -> Iterator[None]:
+            yield
+
+        async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+            await super().startup([])
+            arrivals.start(self._protocol)
+            ready()
+
+        async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+            arrivals.close()
+            await super().shutdown(sockets)
+
+        def _protocol(self) -> asyncio.Protocol:
+            protocol: Any = self.config.http_protocol_class
+            made: asyncio.Protocol = protocol(self.config, self.server_state, self.lifespan.state)
+            return made
+
+    return Server
 
 
 async def _stop(server: uvicorn.Server, stop: asyncio.Event) -> None:

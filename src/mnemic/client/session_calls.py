@@ -7,7 +7,7 @@ from typing import Any
 
 from mnemic.client.calls import Call, asked, segment, told
 from mnemic.client.reading import into, many, one, optional
-from mnemic.client.values import Appended, Closure, Kept, SessionInfo, Summary, Window
+from mnemic.client.values import Appended, Closure, Kept, SessionInfo, SessionPage, Summary, Window
 from mnemic.model import Turn
 
 
@@ -50,6 +50,12 @@ def messages(session: str, *, after: int = 0, limit: int = 100) -> Call[tuple[Tu
         many(Turn, "messages"),
         query=asked({"after": after, "limit": limit}),
     )
+
+
+def sessions(*, limit: int = 50, cursor: str | None = None) -> Call[SessionPage]:
+    """Return a page of the user's sessions, the last begun first, with the total."""
+    query = {"limit": limit, "cursor": cursor}
+    return Call("GET", "/api/sessions", one(SessionPage), query=asked(query))
 
 
 def session(session: str) -> Call[SessionInfo]:

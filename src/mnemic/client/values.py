@@ -201,6 +201,15 @@ class SessionInfo:
 
 
 @dataclass(frozen=True, slots=True)
+class SessionPage:
+    """Some sessions, the last begun first; ``total`` counts all, ``cursor`` asks for the next page."""
+
+    sessions: tuple[SessionInfo, ...]
+    total: int
+    cursor: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Summary:
     """What is left of the turns ``seqs``; ``problem`` says why a model's text was not used."""
 

@@ -18,7 +18,7 @@ from mnemic.item_rows import blind_slots, open_item
 from mnemic.keys import KeyRing
 from mnemic.lexical import query_tokens
 from mnemic.model import Actor, Hit
-from mnemic.permissions import require
+from mnemic.permissions import require_within
 from mnemic.retrieval.candidates import Candidate, best_first, compared
 from mnemic.retrieval.meaning import WORDS_ALONE, Meaning, Meanings
 from mnemic.retrieval.nearest import Nearest
@@ -49,15 +49,11 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class _Asked:
-    """What is asked in scopes whose vectors are of one model: of the project's, ``of_project``.
-
-    With ``beside`` others are asked too, so a project is passed over by who is no member.
-    """
+    """What is asked in scopes whose vectors are of one model: of the project's, ``of_project``."""
 
     wanted: Wanted
     words: Sequence[str]
     of_project: bool = False
-    beside: bool = False
 
     @property
     def candidates(self) -> int:
@@ -149,7 +145,7 @@ class ItemSearch:
     ) -> Found | None:
         """Search the project with the deployment's model, and the user's own scopes with theirs."""
         own = replace(wanted, scopes=tuple(scope for scope in wanted.scopes if scope != shared))
-        asked = _Asked(replace(wanted, scopes=(shared,)), words, True, bool(own.scopes))
+        asked = _Asked(replace(wanted, scopes=(shared,)), words, True)
         # one trip tells which model the user has, not which one projects have
         of_project = await self._among(actor, asked, self._models.deployments, None)
         if of_project is None:  # this process still has the model that projects had before
@@ -188,7 +184,7 @@ class ItemSearch:
         head = answer.head
         if not at_hand.hold(head) or meaning.model_id not in (0, head["user_model"]):
             return None
-        _require_member(actor, question.wanted, head["role"])
+        require_within(actor, scopes, head["role"])
         if meaning.model_id and not compared(answer):
             return None
         found, whole = self._judge(answer, at_hand.keys, question, question.asked.candidates)
@@ -219,8 +215,7 @@ class ItemSearch:
         return Found()
 
     async def _keys_of(self, tx: Transaction, actor: Actor, question: _Question) -> Keys:
-        if not question.asked.beside:
-            _require_member(actor, question.wanted, tx.role)
+        require_within(actor, question.wanted.scopes, tx.role)
         keys = {}
         for scope in question.wanted.scopes:
             key = await self._keys.find(tx, actor, scope)
@@ -298,9 +293,3 @@ def _together(of_user: Found, of_project: Found, k: int) -> Found:
             seen.add(said)
             hits.append(hit)
     return Found(hits[:k], of_user.documents + of_project.documents)
-
-
-def _require_member(actor: Actor, wanted: Wanted, role: Any) -> None:
-    """Refuse who asks a project alone without belonging to it; among other scopes it is passed over."""
-    if wanted.scopes == (actor.project_scope,):
-        require(role, "read")

@@ -19,7 +19,7 @@ from mnemic.embedding.models import Models
 from mnemic.embedding.registry import Model
 from mnemic.keys import KeyRing
 from mnemic.model import SCOPE_PRIORITY, Actor, Parts, ResourceHit, Turn, Vector
-from mnemic.permissions import require
+from mnemic.permissions import require_within
 from mnemic.resources.turns import speaker_mac
 from mnemic.retrieval.asked import Asked, lend, read
 from mnemic.retrieval.meaning import WORDS_ALONE, Meaning, Meanings
@@ -86,7 +86,7 @@ class TurnSearch:
         in UTC. With ``neighbours`` each turn carries the one before and the one after. ``in_mind`` leaves
         out so many last turns of the actor's own session, ``relevant_only`` what does not reach the floor.
         ``standing`` are the actor's wishes that lend the query their words. Raises EmbeddingError, and
-        PermissionDenied (``not_a_member``) where nothing but a foreign project is asked.
+        PermissionDenied (``not_a_member``) where a project is asked that is not the actor's.
         """
         today = (as_of or datetime.now(UTC)).astimezone(UTC).date()
         asked = lend(read(query, today, actor.user), standing)
@@ -98,7 +98,7 @@ class TurnSearch:
         own = [scope for scope in scopes if scope != project]
         found = [await self._among(actor, wanted, own, None)] if own else []
         if project is not None and project in scopes:
-            found.append(await self._among(actor, wanted, [project], project, alone=not own))
+            found.append(await self._among(actor, wanted, [project], project))
         hits = sorted((hit for one in found for hit in one.hits), key=lambda hit: -hit.score)
         return FoundTurns(hits[:k], sum(one.documents for one in found))
 
@@ -108,8 +108,6 @@ class TurnSearch:
         wanted: _Wanted,
         scopes: Sequence[str],
         project: str | None,
-        *,
-        alone: bool = False,
     ) -> FoundTurns:
         """Search the user's own scopes, or a project's: each has its key and its model."""
         asked = wanted.asked
@@ -119,8 +117,7 @@ class TurnSearch:
 
         meaning = await self._meanings.of(actor, embed, of_project=project is not None)
         async with self._database.transaction(actor) as tx:
-            if alone:
-                require(tx.role, "read")
+            require_within(actor, scopes, tx.role)
             key = await self._keys.find(tx, actor, project)
             if key is None:
                 return FoundTurns()

@@ -16,7 +16,7 @@ from uuid import UUID
 
 from mnemic.errors import Conflict, InvalidInput, StorageError
 from mnemic.tasks.data import checked_data, checked_key, merged, require_size
-from mnemic.tasks.workflows import Workflow
+from mnemic.tasks.workflows import Step, Workflow
 from mnemic.text import normalise
 
 EventType = Literal["step_start", "step_success", "step_fail"]
@@ -231,8 +231,20 @@ def _require_restart(task: Task, command: Advance | Complete) -> None:
         )
 
 
+def _standing(workflow: Workflow, task: Task) -> Step:
+    try:
+        return workflow.step(task.current_step)
+    except InvalidInput as error:
+        raise InvalidInput(
+            error.code,
+            f"This task stands at {task.current_step}, a step that its workflow has no more:"
+            " register it with that step again.",
+            step=task.current_step,
+        ) from None
+
+
 def _target(workflow: Workflow, task: Task, command: Advance | Complete) -> str:
-    following = workflow.step(task.current_step).next
+    following = _standing(workflow, task).next
     allowed = following
     if isinstance(command, Complete):
         allowed = tuple(name for name in following if workflow.is_final(name))

@@ -145,7 +145,8 @@ class Workflows:
             known = ", ".join(sorted(self._known))
             raise InvalidInput(
                 "unknown_task_type",
-                f"A task type must be one of {known}; register the workflow of any other first.",
+                f"A task type must be one of {known}; declare the workflow of any other first"
+                " (MNEMIC_WORKFLOWS, or register).",
             )
         return found
 

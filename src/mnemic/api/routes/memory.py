@@ -80,15 +80,13 @@ async def add_batch(who: Who, body: AddMemories) -> Response:
         who.service.metrics.decided(verdicts)
         return verdicts
 
-    return await who.write(work, _all_added)
+    return await who.write(work, _all_added, at_once=False)
 
 
 _DRAFTED = tuple(AddMemory.model_fields)
 
 
-def _all_added(result: Verdict | Sequence[Verdict]) -> Answer:
-    """Return the answer to a batch; inside the write's transaction one verdict comes by itself."""
-    verdicts = [result] if isinstance(result, Verdict) else result
+def _all_added(verdicts: Sequence[Verdict]) -> Answer:
     return reply({"verdicts": [verdict_view(verdict) for verdict in verdicts]})
 
 

@@ -1,15 +1,16 @@
-"""/api/sessions/{id}: its window and summary, what it keeps for a while, and its end."""
+"""/api/sessions: which there are; of one its window and summary, what it keeps for a while, and its end."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Body, Query
 from starlette.responses import Response
 
 from mnemic.api.doors import Asked, Who
 from mnemic.api.guard import Guarded
+from mnemic.api.paging import mark_of, unwrap, wrap
 from mnemic.api.paths import SessionId, ValueName
 from mnemic.api.replies import reply
 from mnemic.api.session_shapes import (
@@ -17,10 +18,12 @@ from mnemic.api.session_shapes import (
     ClosureAnswer,
     EntryAnswer,
     ForgottenAnswer,
+    ListSessions,
     PinnedAnswer,
     Pins,
     ReadWindow,
     SessionAnswer,
+    SessionsAnswer,
     SetValue,
     StateAnswer,
     WindowAnswer,
@@ -31,7 +34,25 @@ from mnemic.errors import NotFound
 from mnemic.model import Actor
 from mnemic.session.state import Entry
 
+every = APIRouter(prefix="/api/sessions", route_class=Guarded, tags=["sessions"])
 router = APIRouter(prefix="/api/sessions/{session_id}", route_class=Guarded, tags=["sessions"])
+
+
+@every.get("", operation_id="listSessions", response_model=SessionsAnswer)
+async def list_sessions(who: Who, query: Annotated[ListSessions, Query()]) -> Response:
+    """List the user's sessions, the last begun first, a page at a time."""
+    mark = mark_of(who.actor, "sessions", {})
+    cursor = unwrap(query.cursor, mark)
+    return await who.read(
+        who.memory.sessions.list(who.actor, limit=query.limit, cursor=cursor),
+        lambda page: reply(
+            {
+                "sessions": plain(page.sessions),
+                "total": page.total,
+                "cursor": wrap(page.cursor, mark),
+            }
+        ),
+    )
 
 
 @router.get("", operation_id="getSession", response_model=SessionAnswer)
@@ -80,6 +101,7 @@ async def get(who: Who, session_id: SessionId, name: ValueName) -> Response:
     async def found() -> Entry:
         entry = await who.memory.sessions.entry(actor, name)
         if entry is None:
+            await who.memory.sessions.info(actor)  # or there is no such session at all
             raise NotFound(
                 "value_not_found", "This session keeps no value of this name (any more)."
             )
@@ -108,7 +130,9 @@ async def delete(who: Who, session_id: SessionId, name: ValueName) -> Response:
 
 
 @router.post("/close", operation_id="closeSession", response_model=ClosureAnswer)
-async def close(who: Who, session_id: SessionId, body: Closing) -> Response:
+async def close(
+    who: Who, session_id: SessionId, body: Annotated[Closing | None, Body()] = None
+) -> Response:
     """End a session: what was said becomes memories, its own memories go to the archive."""
     actor = _in_session(who, session_id)
     return await who.write(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Body, Query
 from starlette.responses import Response
 
 from mnemic.access.idempotency import Answer
@@ -72,10 +72,11 @@ async def list_tasks(who: Who, query: Annotated[ListTasks, Query()]) -> Response
 
 
 @router.post("/claim", operation_id="claimTask", response_model=TakenAnswer)
-async def claim(who: Who, body: TakeTask) -> Response:
+async def claim(who: Who, body: Annotated[TakeTask | None, Body()] = None) -> Response:
     """Take the user's task that has waited longest for a worker; null when none waits."""
+    asked = body or TakeTask()
     return await who.write(
-        lambda: who.memory.tasks.claim_next(who.actor, body.task_type, lease=body.lease),
+        lambda: who.memory.tasks.claim_next(who.actor, asked.task_type, lease=asked.lease),
         lambda found: reply({"claim": claim_view(found)}),
     )
 
@@ -102,15 +103,21 @@ async def replay(who: Who, task_id: TaskId, query: Annotated[AtVersion, Query()]
 
 
 @router.post("/{task_id}/advance", operation_id="advanceTask", response_model=TaskAnswer)
-async def advance(who: Who, task_id: TaskId, body: Advance) -> Response:
+async def advance(
+    who: Who, task_id: TaskId, body: Annotated[Advance | None, Body()] = None
+) -> Response:
     """Go on to the next step, or start a failed one again."""
-    return await _changed(who, lambda t: t.advance(who.actor, task_id, body.to, **body.given()))
+    asked = body or Advance()
+    return await _changed(who, lambda t: t.advance(who.actor, task_id, asked.to, **asked.given()))
 
 
 @router.post("/{task_id}/complete", operation_id="completeTask", response_model=TaskAnswer)
-async def complete(who: Who, task_id: TaskId, body: Complete) -> Response:
+async def complete(
+    who: Who, task_id: TaskId, body: Annotated[Complete | None, Body()] = None
+) -> Response:
     """Go from the last step to an end."""
-    return await _changed(who, lambda t: t.complete(who.actor, task_id, body.to, **body.given()))
+    asked = body or Complete()
+    return await _changed(who, lambda t: t.complete(who.actor, task_id, asked.to, **asked.given()))
 
 
 @router.post("/{task_id}/fail", operation_id="failTask", response_model=TaskAnswer)
@@ -120,7 +127,9 @@ async def fail(who: Who, task_id: TaskId, body: Fail) -> Response:
 
 
 @router.post("/{task_id}/repair", operation_id="repairTask", response_model=TaskAnswer)
-async def repair(who: Who, task_id: TaskId, body: Repair) -> Response:
+async def repair(
+    who: Who, task_id: TaskId, body: Annotated[Repair | None, Body()] = None
+) -> Response:
     """Write the row of a task anew, as its events tell."""
     return await _changed(who, lambda tasks: tasks.repair(who.actor, task_id))
 

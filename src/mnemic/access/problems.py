@@ -1,7 +1,8 @@
 """How does an error look over HTTP? As problem details (RFC 9457) with the library's reason code. Pure.
 
-One table gives the status of a class of errors, another that of single codes. What went wrong inside the
-deployment (5xx) is told by its code and one sentence: addresses, settings and driver texts stay inside.
+The REST service and the MCP endpoint both answer so. One table gives the status of a class of errors, another
+that of single codes. What went wrong inside the deployment (5xx) is told by its code and one sentence:
+addresses, settings and driver texts stay inside.
 """
 
 from __future__ import annotations
@@ -11,7 +12,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mnemic.api.preconditions import StaleVersion
 from mnemic.errors import (
     ChatError,
     ConfigurationError,
@@ -30,6 +30,14 @@ from mnemic.errors import (
 )
 
 MEDIA_TYPE = "application/problem+json"
+
+
+class StaleVersion(Conflict):
+    """The version that the caller meant is not there any more: 412 instead of 409."""
+
+    def __init__(self, conflict: Conflict) -> None:
+        super().__init__(conflict.code, conflict.message, **conflict.details)
+
 
 TITLES: Mapping[int, str] = {
     400: "Bad request",

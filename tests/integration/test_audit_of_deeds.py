@@ -1,0 +1,199 @@
+"""Does every surface leave one entry a deed, with its states before and after, and none for a refusal?"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from mcp import Client
+
+from api_world import app_on, asking
+from conftest import Connect, Server
+from mnemic.audit import Audit
+from mnemic.audit.verify import newest
+from mnemic.deployment import as_owner
+from mnemic.errors import MnemicError, NotFound
+from mnemic.ids import new_id
+from mnemic.integrations.mcp import make_server
+from mnemic.integrations.mcp.door import fixed
+from mnemic.keyfile import KeyFile
+from mnemic.model import Actor, Turn
+
+if TYPE_CHECKING:
+    import httpx2
+
+    from mnemic.service import MemoryService
+    from mnemic.settings import Settings
+    from mnemic.storage.pool import Database
+
+KIM = Actor("kim", session="s1")
+YES = "Yes, that is so."
+Entry = tuple[str, bool, bool]
+DEEDS: list[Entry] = [
+    ("add_memory", False, True),
+    ("edit_memory", True, True),
+    ("add_memory", False, True),
+    ("confirm_memory", True, True),
+    ("delete_memory", True, False),
+    ("delete_memory", True, False),
+]
+"""What ``test_pf_078`` does: the action, and whether there is a state before and one after."""
+FACTS = (
+    "My bicycle is parked at the station",
+    "My bicycle is parked behind the library",
+    "Kim may learn Danish",
+)
+
+
+class ByLibrary:
+    """The deeds of a user by the methods of the library."""
+
+    def __init__(self, memory: MemoryService) -> None:
+        self._memory = memory
+
+    async def add(self, text: str, confidence: float) -> str:
+        return str((await self._memory.add_explicit_memory(KIM, text, confidence=confidence)).id)
+
+    async def edit(self, item: str, text: str) -> None:
+        assert (await self._memory.update(KIM, item, content=text)).outcome == "stored"
+
+    async def confirm(self, item: str) -> None:
+        await self._memory.confirm(KIM, item)
+
+    async def delete(self, item: str) -> int:
+        return (await self._memory.delete(KIM, item)).count
+
+
+class ByRest:
+    """The same by HTTP."""
+
+    def __init__(self, client: httpx2.AsyncClient) -> None:
+        self._client = client
+
+    async def add(self, text: str, confidence: float) -> str:
+        body = {"content": text, "confidence": confidence}
+        return str((await self._client.post("/api/memory", json=body)).json()["id"])
+
+    async def edit(self, item: str, text: str) -> None:
+        changed = await self._client.patch(
+            f"/api/memory/{item}", json={"content": text}, headers={"if-match": "*"}
+        )
+        assert changed.status_code == 200, changed.text
+
+    async def confirm(self, item: str) -> None:
+        answer = {"answer": "confirm"}
+        assert (await self._client.post(f"/api/verifications/{item}", json=answer)).is_success
+
+    async def delete(self, item: str) -> int:
+        return int((await self._client.delete(f"/api/memory/{item}")).json()["count"])
+
+
+class ByMcp:
+    """The same by the tools of a model, which need the user's words."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def _call(self, name: str, **arguments: Any) -> Any:
+        result = await self._client.call_tool(name, arguments)
+        assert not result.is_error, result.content
+        return result.structured_content
+
+    async def add(self, text: str, confidence: float) -> str:
+        quote = {} if confidence < 0.8 else {"quote": text}
+        return str((await self._call("memory_add", content=text, **quote))["id"])
+
+    async def edit(self, item: str, text: str) -> None:
+        await self._call("memory_edit", id=item, content=text)
+
+    async def confirm(self, item: str) -> None:
+        await self._call("memory_confirm", id=item, quote=YES)
+
+    async def delete(self, item: str) -> int:
+        return int((await self._call("memory_delete", id=item))["count"])
+
+
+@asynccontextmanager
+async def surface_of(stub_memory: MemoryService, name: str) -> AsyncIterator[Any]:
+    async def opened() -> MemoryService:
+        return stub_memory
+
+    async with (
+        asking(app_on(stub_memory), mnemic_session="s1") as rest,
+        Client(make_server(fixed(opened, KIM))) as tools,
+    ):
+        ways = {"library": ByLibrary(stub_memory), "rest": ByRest(rest), "mcp": ByMcp(tools)}
+        yield ways[name]
+
+
+@pytest.fixture
+async def audit(stub_memory: MemoryService, server: Server) -> Audit:
+    return await Audit.open(stub_memory.deployment.database, KeyFile(server.key_file))
+
+
+@pytest.fixture
+async def owners(settings: Settings) -> AsyncIterator[Database]:
+    async with as_owner(settings) as (opened, _):
+        yield opened.database
+
+
+@pytest.fixture
+async def entries(connect: Connect) -> Callable[[], Any]:
+    owner = await connect("owner")
+
+    async def told() -> list[Entry]:
+        rows = await owner.execute(
+            "select action, before_mac is not null as before, after_mac is not null as after"
+            " from audit_log order by at, seq"
+        )
+        return [(row["action"], row["before"], row["after"]) for row in await rows.fetchall()]
+
+    return told
+
+
+@pytest.mark.parametrize("surface", ["library", "rest", "mcp"])
+async def test_pf_078_every_surface_leaves_the_same_entry_of_each_deed(
+    stub_memory: MemoryService, entries: Callable[[], Any], surface: str
+) -> None:
+    await stub_memory.sessions.append(KIM, [Turn("user", text) for text in (*FACTS[:2], YES)])
+    before = await entries()
+    async with surface_of(stub_memory, surface) as did:
+        bicycle = await did.add(FACTS[0], 0.9)
+        await did.edit(bicycle, FACTS[1])
+        danish = await did.add(FACTS[2], 0.75)
+        await did.confirm(danish)
+        assert await did.delete(bicycle) == 2, "the memory with its earlier version"
+    assert (await entries())[len(before) :] == DEEDS
+
+
+@pytest.mark.parametrize("surface", ["library", "rest", "mcp"])
+async def test_pf_078_what_was_refused_leaves_no_entry(
+    stub_memory: MemoryService, entries: Callable[[], Any], surface: str
+) -> None:
+    await stub_memory.sessions.append(KIM, [Turn("user", FACTS[0])])
+    async with surface_of(stub_memory, surface) as did:
+        await did.add(FACTS[0], 0.9)
+        before = await entries()
+        await did.add(FACTS[0], 0.9)  # a duplicate
+        for deed in (did.delete(str(new_id())), did.edit(str(new_id()), FACTS[1])):
+            with pytest.raises((AssertionError, KeyError, MnemicError)):
+                await deed
+        assert await entries() == before
+
+
+async def test_pf_077_a_deleted_memory_leaves_its_entries_to_its_user_and_to_auditors(
+    stub_memory: MemoryService, owners: Database, audit: Audit
+) -> None:
+    kept = (await stub_memory.add_explicit_memory(KIM, FACTS[0])).id
+    await stub_memory.update(KIM, kept, content=FACTS[1])
+    await stub_memory.delete(KIM, kept)
+    with pytest.raises(NotFound):
+        await stub_memory.history(KIM, kept)  # its words are gone
+    mine = (await audit.mine(KIM)).entries
+    of_kept = (await newest(owners, audit.key, target=str(kept))).entries
+    for found in (mine, of_kept):
+        actions = [entry.action for entry in found if entry.target == of_kept[0].target]
+        assert actions == ["delete_memory", "edit_memory", "add_memory"]
+    assert (await audit.mine(Actor("lee"))).entries == ()
