@@ -96,7 +96,7 @@ async def measured(settings: Settings, corpus: Corpus, count: int = 100) -> list
         await ground.owner.execute(f"create schema if not exists {_SCHEMA}", prepare=False)
         for name, module, opened in _PEERS:
             if importlib.util.find_spec(module.split(".")[0]) is None:
-                lines.append(Line(name, "skipped: pip install 'mnemic[bench-peers]'"))
+                lines.append(Line(name, "skipped: pip install '.[bench-peers]' in the clone"))
                 continue
             async with opened(ground, corpus) as peer:
                 lines += await _beside_floor(ground, corpus, name, peer, count)

@@ -45,6 +45,7 @@ async def stored(settings: Settings, items: int, scope: int, more: int | None) -
         await _loaded(main, corpus)
         await _loaded(main, hall)
         lines = told(await scenarios.search(main, corpus))
+        lines += told(await scenarios.strangers(main, corpus))
         lines += told(await scenarios.exactness(main, corpus))
         lines += told(await scenarios.large_scope(main, hall))
         lines += told(await scenarios.clients(main, corpus))

@@ -22,7 +22,7 @@ CLIENTS = 8
 
 
 async def search(world: World, corpus: Corpus, count: int = 300) -> list[Line]:
-    """One client, both arms and the vector arm alone, beside the floor."""
+    """One client, both arms and the vector arm alone, beside the floor; its users were here before."""
     questions = world.prepare(list(corpus.questions(count)))
     found = await interleaved(
         {
@@ -31,6 +31,7 @@ async def search(world: World, corpus: Corpus, count: int = 300) -> list[Line]:
             "ours": world.search,
         },
         questions,
+        warm=count,
     )
     base, arm, ours = found["floor"], found["arm"], found["ours"]
     size = f"{corpus.items:,} items, {corpus.per_user:,} a user"
@@ -46,6 +47,27 @@ async def search(world: World, corpus: Corpus, count: int = 300) -> list[Line]:
             budget=2,
         ),
         Line(f"vector arm alone p99, {size}", f"{arm.p99:.2f} ms", floor_p99),
+    ]
+
+
+async def strangers(world: World, corpus: Corpus, count: int = 100) -> list[Line]:
+    """Users who were not here lately: their key is fetched and unwrapped first."""
+    questions = world.prepare(list(corpus.questions(count, seed=5)))
+
+    async def ours(question: Question) -> None:
+        world.memory._parts.deployment.keys.forget(Actor(question.user).user_scope)
+        await world.search(question)
+
+    found = await interleaved(
+        {"floor": lambda question: floor.nearest(world.owner, question), "ours": ours}, questions
+    )
+    return [
+        Line(
+            "search p50, key fetched",
+            f"{found['ours'].p50:.2f} ms",
+            f"{found['floor'].p50:.2f} ms",
+            round(found["ours"].ratio(found["floor"]), 2),
+        )
     ]
 
 

@@ -3,8 +3,8 @@
 python -m benchmarks.soak                  200 clients for a minute on embedded stores
 python -m benchmarks.soak --write          the same, into docs/reference/soak.md
 
-In one run: the bare route, `mnemic serve`, the bare route again; then every memory whose 201 came is
-looked for. The exit status is 1 when a budget is not met.
+In one run: the bare route, the bare route that embeds, `mnemic serve`, both again; then every memory whose
+201 came is looked for. The exit status is 1 when a budget is not met.
 """
 
 from __future__ import annotations
@@ -29,7 +29,9 @@ from benchmarks.table import Line
 PAGE = Path(__file__).parent.parent / "docs/reference/soak.md"
 _MARK = re.compile(rb"of client (\d+)")
 RATE, REFUSED, FLOORS = 300.0, 0.05, 6.0
-"""Requests a second at least, share of 429 at most, times the floor's p95 at most."""
+"""Requests a second at least, share of 429 at most, times each floor's p95 at most."""
+KINDS = {"plain": "bare route", "embeds": "bare route that embeds"}
+"""The floors, by what they are called."""
 
 
 @dataclass(slots=True)
@@ -60,7 +62,7 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser("soak", description="Load `mnemic serve` beside a bare route.")
     parser.add_argument("--clients", type=int, default=200)
     parser.add_argument(
-        "--seconds", type=float, default=60.0, help="of the service; the floor half"
+        "--seconds", type=float, default=60.0, help="of the service; each floor half"
     )
     parser.add_argument("--workers", type=int, default=2)
     parser.add_argument("--adds", type=float, default=0.25, help="share of writes among requests")
@@ -71,20 +73,29 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
 async def soak(wanted: argparse.Namespace) -> tuple[list[Line], dict[str, str]]:
     """Run it; return the lines, and facts about the run."""
     seen, facts = Witnessed(), {"load average before": table.machine()["load average"]}
-    half = wanted.seconds / 4
     with tempfile.TemporaryDirectory(prefix="mnemic-soak-") as home:
         async with ours(Path(home), wanted.workers) as served:
-            async with bare(served.owner_url, wanted.workers) as floor_at:
-                floor = await drive(floor_at, bare_asks(wanted.clients, wanted.adds, 1), half)
+            before = await _floors(wanted, served.owner_url, 1)
             asks = our_asks(wanted.clients, wanted.adds, served.key)
-            before = served.cpu()
+            used = served.cpu()
             figures = await drive(served.address, asks, wanted.seconds, seen.see)
-            spent = served.cpu() - before
-            async with bare(served.owner_url, wanted.workers) as floor_at:
-                again = await drive(floor_at, bare_asks(wanted.clients, wanted.adds, 2), half)
+            used = served.cpu() - used
+            after = await _floors(wanted, served.owner_url, 2)
             lost = await _lost(served, seen)
-    facts |= _facts(figures, spent, seen)
-    return _lines(figures, floor.merged(again), seen, lost), facts
+    facts |= _facts(figures, used, seen)
+    floors = {kind: before[kind].merged(after[kind]) for kind in KINDS}
+    return _lines(figures, floors, seen, lost), facts
+
+
+async def _floors(wanted: argparse.Namespace, owner_url: str, seed: int) -> dict[str, Figures]:
+    """Measure each floor for a quarter of the service's time."""
+    found = {}
+    for kind in KINDS:
+        async with bare(owner_url, wanted.workers, kind) as at:
+            asks = bare_asks(wanted.clients, wanted.adds, seed)
+            found[kind] = await drive(at, asks, wanted.seconds / 4)
+            assert found[kind].statuses.keys() <= {200, 201}, found[kind].statuses
+    return found
 
 
 async def _lost(served: Ours, seen: Witnessed) -> int:
@@ -95,31 +106,45 @@ async def _lost(served: Ours, seen: Witnessed) -> int:
     return gone
 
 
-def _lines(figures: Figures, floor: Figures, seen: Witnessed, lost: int) -> list[Line]:
+def _lines(figures: Figures, floors: dict[str, Figures], seen: Witnessed, lost: int) -> list[Line]:
     limited = figures.statuses[429] / figures.requests
     wrong = figures.requests - sum(figures.statuses[status] for status in (200, 201, 429))
     acknowledged = sum(map(len, seen.ids.values()))
-    lines = [
-        table.bounded("requests", figures.rate, "a second", RATE, least=True,
-                      floor=f"{floor.rate:,.0f} a second"),
-        _compared("p95 of all requests", figures.at(0.95), floor.at(0.95), FLOORS),
-        _compared("p50 of all requests", figures.at(0.50), floor.at(0.50)),
-        _compared("p95 of an add", figures.at(0.95, "add"), floor.at(0.95, "add")),
-        _compared("p95 of a search", figures.at(0.95, "search"), floor.at(0.95, "search")),
+    return [
+        table.bounded("requests", figures.rate, "a second", RATE, least=True),
+        *(line for kind, name in KINDS.items() for line in _beside(figures, floors[kind], name)),
         table.bounded("answered 429", 100 * limited, "%", 100 * REFUSED),
         table.bounded("errors (any other status)", wrong, "", 0),
         table.bounded("connections lost", figures.lost, "", 0),
         table.bounded(f"lost of {acknowledged:,} acknowledged writes", lost, "", 0),
         table.bounded("answers with another's memory", seen.leaks, "", 0),
-    ]  # fmt: skip
-    return lines
+    ]
 
 
-def _compared(what: str, seconds: float, floor: float, budget: float | None = None) -> Line:
-    figure, beside = f"{seconds * 1000:,.0f} ms", f"{floor * 1000:,.0f} ms"
+def _beside(figures: Figures, floor: Figures, name: str) -> list[Line]:
+    rate, beside = f"{figures.rate:,.0f} a second", f"{floor.rate:,.0f} a second"
+    return [
+        Line(f"requests, beside the {name}", rate, beside, round(figures.rate / floor.rate, 2)),
+        _compared(f"p95 of all requests, beside the {name}", figures, floor, 0.95, budget=FLOORS),
+        _compared(f"p50 of all requests, beside the {name}", figures, floor, 0.50),
+        _compared(f"p95 of an add, beside the {name}", figures, floor, 0.95, "add"),
+        _compared(f"p95 of a search, beside the {name}", figures, floor, 0.95, "search"),
+    ]
+
+
+def _compared(
+    what: str,
+    figures: Figures,
+    floor: Figures,
+    share: float,
+    kind: str | None = None,
+    budget: float | None = None,
+) -> Line:
+    ours, least = figures.at(share, kind), floor.at(share, kind)
+    figure, beside = f"{ours * 1000:,.0f} ms", f"{least * 1000:,.0f} ms"
     if budget is None:
-        return Line(what, figure, beside, round(seconds / floor, 2))
-    return table.within(what, figure, beside, seconds / floor, budget)
+        return Line(what, figure, beside, round(ours / least, 2))
+    return table.within(what, figure, beside, ours / least, budget)
 
 
 def _facts(figures: Figures, spent: float, seen: Witnessed) -> dict[str, str]:

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 import psutil
 import psycopg
 
-from benchmarks.soak_bare import TABLE
+from benchmarks.soak_bare import TABLES
 from benchmarks.soak_texts import user_of
 from mnemic.storage.embedded import join
 
@@ -77,16 +77,18 @@ async def ours(home: Path, workers: int) -> AsyncIterator[Ours]:
 
 
 @asynccontextmanager
-async def bare(owner_url: str, processes: int) -> AsyncIterator[tuple[str, int]]:
-    """Serve the bare route with as many processes on one socket; yield its address."""
+async def bare(owner_url: str, processes: int, kind: str) -> AsyncIterator[tuple[str, int]]:
+    """Serve a bare route ("plain", "embeds") with as many processes on one socket; yield its address."""
     with psycopg.connect(owner_url, autocommit=True) as conn:
-        conn.execute(TABLE)
+        conn.execute(TABLES)
     with socket.create_server(("127.0.0.1", 0), backlog=2048) as listening:
         number = listening.fileno()
-        command = [sys.executable, "-m", "benchmarks.soak_bare", owner_url, str(number)]
+        command = [sys.executable, "-m", "benchmarks.soak_bare", owner_url, str(number), kind]
         running = _floors(command, number, processes)
         try:
-            await asyncio.sleep(_STARTED)
+            for process in running:
+                assert process.stdout is not None
+                assert await asyncio.to_thread(process.stdout.readline) == b"ready\n"
             yield "127.0.0.1", int(listening.getsockname()[1])
         finally:
             for process in running:
@@ -126,7 +128,7 @@ def _serving(command: list[str], env: dict[str, str], log: Path) -> subprocess.P
 
 
 def _floors(command: list[str], fd: int, count: int) -> list[subprocess.Popen[bytes]]:
-    return [subprocess.Popen(command, pass_fds=(fd,)) for _ in range(count)]
+    return [subprocess.Popen(command, pass_fds=(fd,), stdout=subprocess.PIPE) for _ in range(count)]
 
 
 def _ran(env: dict[str, str], *args: str) -> str:

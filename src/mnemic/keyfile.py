@@ -11,10 +11,12 @@ from __future__ import annotations
 import asyncio
 import base64
 import binascii
+import errno
 import fcntl
 import json
 import os
 import secrets
+import stat
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -222,6 +224,8 @@ class KeyFile:
             status = self.path.stat()
             mark = (status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns)
             known = self._seen if self._seen is not None and self._seen[0] == mark else None
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(errno.EINVAL, "it is no file")  # to read a pipe would wait for ever
             data = b"" if known else self.path.read_bytes()
         except FileNotFoundError:
             raise KeyUnavailable(

@@ -22,6 +22,9 @@ from mnemic.settings import Settings
 
 _PAUSES = (0.2, 0.8)
 """Seconds to wait before each further attempt."""
+_NONE_NEW = "mnemic-makes-none"
+"""A type of key that no Vault knows. It would make a key that is asked to encrypt and is not there, and needs
+the type for that: so one that was deleted is an error, and not another key under its name."""
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
 
 
@@ -50,7 +53,7 @@ class VaultKeys:
         except ModuleNotFoundError:
             raise ConfigurationError(
                 "vault_not_installed",
-                "Keys in a Vault need the extra: pip install 'mnemic[vault]'.",
+                "Keys in a Vault need the extra: pip install '.[vault]' in the clone.",
             ) from None
         address = settings.vault_addr or ""
         _require_tls(address)
@@ -112,12 +115,13 @@ class VaultKeys:
     async def wrap(self, kek_id: str, secret: bytes, context: bytes) -> bytes:
         """Return ``secret`` encrypted by the Vault under the key ``kek_id``."""
         if kek_id not in self._known and kek_id not in await self.ids():
-            raise self._unknown(kek_id)  # a Vault may make a key that is asked to encrypt
+            raise self._unknown(kek_id)
         told = await self._ask(
             lambda: self._client.secrets.transit.encrypt_data(
                 kek_id,
                 plaintext=_encoded(secret),
                 associated_data=_encoded(context),
+                type=_NONE_NEW,
                 mount_point=self._mount,
             ),
             kek_id,
@@ -188,7 +192,8 @@ class VaultKeys:
                     return None  # a list of nothing
                 raise self._unknown(kek_id) from None
             except told.InvalidRequest as error:
-                if "not found" in str(error):
+                if "not found" in str(error) or _NONE_NEW in str(error):
+                    self._known.discard(kek_id)
                     raise self._unknown(kek_id) from None
                 raise _wrong_key() from None
             except told.VaultError as error:

@@ -15,9 +15,10 @@ __all__ = ["ColdStore", "lost", "not_configured", "unreachable"]
 
 @runtime_checkable
 class ColdStore(Protocol):
-    """Keeps bytes by name. A name is 34 characters of ``a-z0-9/``, is random and is never used twice.
+    """Keeps bytes by name. A name is 33 characters of ``a-z0-9/``, is random and is never used twice.
 
-    What is given to it is sealed: the store learns sizes and times. Each method waits for its own timeout at
+    Only the ``owner``'s mark is put again under its name. What is given to it is sealed: the store learns
+    sizes and times. Each method waits for its own timeout at
     most, and raises StorageUnavailable (``cold_store_unreachable``) where the store does not do it in time.
     """
 
@@ -47,7 +48,8 @@ def unreachable() -> StorageUnavailable:
     """Return the error of a store that does not answer."""
     return StorageUnavailable(
         "cold_store_unreachable",
-        "The cold store does not answer: check MNEMIC_COLD_STORE and the network, and try again.",
+        "The cold store does not answer, or takes no more: check MNEMIC_COLD_STORE, its space and the"
+        " network, and try again.",
     )
 
 

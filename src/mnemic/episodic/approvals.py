@@ -67,9 +67,10 @@ def _edited(actions: tuple[Mapping[str, Any], ...], given: Any) -> dict[str, Any
 
 def _require_allowed(question: object, decision: Decision) -> None:
     assert isinstance(question, Mapping)
-    for config in question.get("review_configs") or ():
+    configs = question.get("review_configs")
+    for config in configs if isinstance(configs, list | tuple) else ():
         allowed = config.get("allowed_decisions") if isinstance(config, Mapping) else None
-        if allowed and decision not in allowed:
+        if isinstance(allowed, list | tuple) and allowed and decision not in allowed:
             raise InvalidInput(
                 "decision_not_allowed",
                 f"This call may be decided by: {', '.join(map(str, allowed))}.",
@@ -80,7 +81,14 @@ def approvals_in(row: Mapping[str, Any], moment: moments.Moment) -> tuple[Approv
     """Return what waits in a thread."""
     thread = shown(row["thread_id"])
     return tuple(
-        Approval(one.id, thread, row["session_id"], one.value, one.asked_at, actions_in(one.value))
+        Approval(
+            moment.approval_id(one),
+            thread,
+            row["session_id"],
+            one.value,
+            one.asked_at,
+            actions_in(one.value),
+        )
         for one in moment.open
     )
 
@@ -92,14 +100,17 @@ async def find(
 
     Raises NotFound (``unknown_approval``), Conflict (``approval_decided``).
     """
+    decided = False
     for row in await tx.all(_SQL["settling"], {"scope_key": actor.user_scope}):
         within = lock.of(row["thread_id"])
         moment = moments.opened(row, within, serializer)
         for question in moment.questions:
-            if question.id == approval_id:
-                if question.decided:
-                    raise Conflict("approval_decided", "Somebody has decided this already.")
-                return row, moment, question
+            if moment.approval_id(question) == approval_id:
+                if not question.decided:
+                    return row, moment, question
+                decided = True
+    if decided:
+        raise Conflict("approval_decided", "Somebody has decided this already.")
     raise unknown_approval()
 
 

@@ -11,10 +11,10 @@ from mnemic.episodic import leases
 from mnemic.episodic.episode import Approval, Decision, Episode
 from mnemic.episodic.leases import Lease, unknown_thread
 from mnemic.episodic.standing import Standing, episode_of
-from mnemic.episodic.threads import Place, shown
+from mnemic.episodic.threads import Place, shown, storable, token_named
 from mnemic.episodic.work import langgraph, place_named
-from mnemic.errors import Conflict
-from mnemic.model import Actor, known_actor
+from mnemic.errors import Conflict, InvalidInput
+from mnemic.model import Actor, clean_id, known_actor
 from mnemic.storage.pool import Deed
 from mnemic.storage.statements import statements
 
@@ -27,7 +27,12 @@ class Deciding(Standing):
     async def pending_approvals(
         self, actor: Actor, session_id: str | None = None
     ) -> tuple[Approval, ...]:
-        """Return what waits for the actor's user, in all sessions or one, the oldest first."""
+        """Return what waits for the actor's user, in all sessions or one, the oldest first.
+
+        Raises InvalidInput (``invalid_id``).
+        """
+        if session_id is not None:
+            session_id = clean_id(session_id, "session")
         approvals, moments = langgraph("approvals"), langgraph("moments")
         ids = {"scope_key": known_actor(actor).user_scope, "session_id": session_id}
         async with self._opened(actor) as (tx, lock, serializer):
@@ -113,10 +118,12 @@ class Deciding(Standing):
 
         In the same thread its state becomes the newest again (later checkpoints stay in the history). With
         ``into``, a new thread begins with all up to it, open questions included. Raises NotFound
-        (``unknown_thread``, ``unknown_checkpoint``), Conflict (``thread_exists``, ``thread_leased``).
+        (``unknown_thread``, ``unknown_checkpoint``), Conflict (``thread_exists``, ``thread_leased``,
+        ``session_closed``).
         """
         forks = langgraph("forks")
         place = place_named(actor, thread_id)
+        storable(checkpoint_id, "checkpoint")
         saver = self.checkpointer(place.actor, allow=self._allowed)
         if into is None:
             await forks.in_place(saver, place, checkpoint_id)
@@ -125,7 +132,6 @@ class Deciding(Standing):
         async with self._opened(place.actor, place) as (tx, lock, serializer):
             if lock is None:
                 raise unknown_thread()
-            await tx.run(_SQL["know_thread"], target.ids)
             await forks.into(tx, lock, place, target, checkpoint_id, serializer)
             await tx.answer(None, Deed("fork_thread", place.stored, checkpoint_id, target.stored))
         return target.config()
@@ -135,20 +141,29 @@ class Deciding(Standing):
     ) -> Lease:
         """Take a thread for a run, for 1 to 86,400 ``seconds``; run the graph with ``lease.config``.
 
-        Until then every other run's saves are refused. Raises Conflict (``thread_leased``).
+        Until then every other run's saves are refused. Raises Conflict (``thread_leased``), InvalidInput
+        (``invalid_lease``) for a ``token`` that is none.
         """
+        token = token_named(token)
         place = place_named(actor, thread_id)
         async with self._opened(place.actor, place, make=True) as (tx, _, _):
             return await leases.take(tx, place, seconds, token)
 
     async def renew(self, actor: Actor, lease: Lease, *, seconds: int = 60) -> Lease:
-        """Hold a lease for longer, from now on. Raises Conflict (``lease_lost``)."""
-        place = place_named(actor, lease.thread)
+        """Hold a lease for longer, from now on. Raises Conflict (``lease_lost``), InvalidInput
+        (``invalid_lease``)."""
+        place = _leased(actor, lease)
         async with self._database.transaction(place.actor) as tx:
             return await leases.renew(tx, place, lease.token, seconds)
 
     async def release(self, actor: Actor, lease: Lease) -> None:
-        """Give a lease back before its time."""
-        place = place_named(actor, lease.thread)
+        """Give a lease back before its time. Raises InvalidInput (``invalid_lease``)."""
+        place = _leased(actor, lease)
         async with self._database.transaction(place.actor) as tx:
             await leases.drop(tx, place, lease.token)
+
+
+def _leased(actor: Actor, lease: object) -> Place:
+    if not isinstance(lease, Lease):
+        raise InvalidInput("invalid_lease", "Give the lease that lease() returned.")
+    return place_named(actor, lease.thread)

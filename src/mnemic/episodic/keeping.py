@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from mnemic.checks import whole
 from mnemic.episodic.leases import unknown_thread
 from mnemic.episodic.threads import Place, shown
 from mnemic.episodic.work import Work, langgraph, place_named
+from mnemic.errors import InvalidInput
 from mnemic.model import Actor, known_actor
 from mnemic.storage.pool import Deed
 from mnemic.storage.statements import statements
@@ -16,6 +17,7 @@ from mnemic.storage.statements import statements
 _SQL = statements("episodes")
 _AGAIN = timedelta(hours=12)
 _MOST = 1_000
+_OLDEST = timedelta(days=36_500)
 
 
 class Keeping(Work):
@@ -32,11 +34,11 @@ class Keeping(Work):
         """Move checkpoints of a thread into the archive and return how many; the newest stay.
 
         ``keep`` (from 1) and ``older_than`` default to the settings; a thread with channels that keep
-        differences is left alone.
+        differences is left alone. Raises InvalidInput (``keep_out_of_range``, ``older_than_out_of_range``).
         """
         upkeep = langgraph("upkeep")
         place = place_named(actor, thread_id)
-        before = datetime.now(UTC) - (self._after if older_than is None else older_than)
+        before = datetime.now(UTC) - (self._after if older_than is None else _age(older_than))
         keeping = self._keep if keep is None else whole(keep, 1, 1_000_000, "keep")
         async with self._opened(place.actor, place) as (tx, lock, serializer):
             if lock is None:
@@ -110,11 +112,24 @@ class Keeping(Work):
         return len(rows)
 
     async def delete_runs(self, actor: Actor, run_ids: Sequence[str]) -> int:
-        """Delete the checkpoints of these runs, in all threads of the actor's user; return how many."""
+        """Delete the checkpoints of these runs, in all threads of the actor's user; return how many.
+
+        Raises InvalidInput (``run_ids_text``) for what is no list.
+        """
         upkeep = langgraph("upkeep")
+        if isinstance(run_ids, str | bytes) or not isinstance(run_ids, Iterable):
+            raise InvalidInput("run_ids_text", "Name the runs in a list.")
         async with self._opened(known_actor(actor)) as (tx, lock, serializer):
             if lock is None or not run_ids:
                 return 0
             count: int = await upkeep.delete_runs(tx, lock, actor, run_ids, serializer)
             await tx.answer(count, Deed("delete_runs", actor.user_scope, count))
             return count
+
+
+def _age(value: object) -> timedelta:
+    if not isinstance(value, timedelta) or not timedelta(0) <= value <= _OLDEST:
+        raise InvalidInput(
+            "older_than_out_of_range", "older_than is a timedelta of 0 to 36,500 days."
+        )
+    return value

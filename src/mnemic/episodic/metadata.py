@@ -15,6 +15,7 @@ from typing import Any
 from mnemic.crypto import DataKey
 from mnemic.episodic.sealing import Lock, SealedSerializer
 from mnemic.episodic.threads import IDENTITY
+from mnemic.errors import InvalidInput
 
 CLEAR = (
     "source",
@@ -26,11 +27,16 @@ CLEAR = (
 )
 """LangGraph's own: where a checkpoint comes from, its number, ids of others, counters it looks for in SQL."""
 SEALED, MACS = "sealed", "macs"
+_FILTER = "A filter on metadata is an object of JSON with text keys and finite numbers."
 
 
 def kept(metadata: Mapping[str, Any], serializer: SealedSerializer, lock: Lock) -> dict[str, Any]:
-    """Return the metadata as it is written: the clear part, one sealed value, and the hashes."""
+    """Return the metadata as it is written: the clear part, one sealed value, and the hashes.
+
+    Raises InvalidInput (``invalid_metadata``) for a ``run_id`` that is no text.
+    """
     clear = {name: metadata[name] for name in CLEAR if name in metadata}
+    _require_json(clear, InvalidInput("invalid_metadata", "A run_id is well-formed text."))
     rest = {
         name: value
         for name, value in metadata.items()
@@ -54,19 +60,50 @@ def told(written: Mapping[str, Any], serializer: SealedSerializer, lock: Lock) -
 
 
 def wanted(searched: Mapping[str, Any], key: DataKey | None) -> dict[str, Any]:
-    """Return a filter on metadata as it can be asked of what is written: equal values, name by name."""
+    """Return a filter on metadata as it can be asked of what is written: equal values, name by name.
+
+    Raises InvalidInput (``invalid_filter``) for what JSON cannot hold.
+    """
+    if not isinstance(searched, Mapping) or not all(isinstance(name, str) for name in searched):
+        raise _no_filter()
     clear = {name: value for name, value in searched.items() if name in CLEAR}
     hidden = {name: value for name, value in searched.items() if name not in CLEAR}
+    _require_json(clear, _no_filter())
     if not hidden or key is None:
         return clear
-    macs = {_name_mac(key, name): _value_mac(key, name, value) for name, value in hidden.items()}
+    try:
+        macs = {
+            _name_mac(key, name): _value_mac(key, name, value) for name, value in hidden.items()
+        }
+    except (TypeError, ValueError, RecursionError):
+        raise _no_filter() from None
     return clear | {MACS: macs}
 
 
+def _require_json(clear: Mapping[str, Any], otherwise: InvalidInput) -> None:
+    """Refuse what a column of JSON cannot hold."""
+    try:
+        text = json.dumps(clear, allow_nan=False, ensure_ascii=False)
+        text.encode()
+    except (TypeError, ValueError, RecursionError):
+        raise otherwise from None
+    if "\\u0000" in text:
+        raise otherwise
+
+
+def _no_filter() -> InvalidInput:
+    return InvalidInput("invalid_filter", _FILTER)
+
+
 def _name_mac(key: DataKey, name: str) -> str:
-    return key.mac(f"checkpoint metadata name\0{name}").hex()[:32]
+    return key.mac(_whole(f"checkpoint metadata name\0{name}")).hex()[:32]
 
 
 def _value_mac(key: DataKey, name: str, value: object) -> str:
     text = json.dumps(value, ensure_ascii=False, sort_keys=True, default=repr)
-    return key.mac(f"checkpoint metadata value\0{name}\0{text}").hex()
+    return key.mac(_whole(f"checkpoint metadata value\0{name}\0{text}")).hex()
+
+
+def _whole(text: str) -> str:
+    """Return text that can be encoded: half of a pair of surrogates is spelt out."""
+    return text.encode(errors="backslashreplace").decode()

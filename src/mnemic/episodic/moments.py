@@ -7,6 +7,7 @@ root checkpoint that it belongs to, and waits in the row for it.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from datetime import UTC, datetime
@@ -50,6 +51,12 @@ class Moment:
     failure: str | None = None
     at: str | None = None
     early: tuple[Written, ...] = ()
+    copied: str = ""
+    """In a thread that was copied, until it goes on: what tells its questions from those of the original."""
+
+    def approval_id(self, question: Question) -> str:
+        """Return the id by which a question of this thread, and of no other, is decided."""
+        return f"{question.id}-{self.copied}" if self.copied else question.id
 
     @property
     def open(self) -> tuple[Question, ...]:
@@ -116,6 +123,11 @@ class Written:
             None if failed is None else failure_of(failed),
             at,
         )
+
+
+def mark_of(thread: str) -> str:
+    """Return the mark of a thread that was copied, by its id in the tables."""
+    return hashlib.sha256(thread.encode()).hexdigest()[:8]
 
 
 def failure_of(error: object) -> str:
@@ -189,7 +201,8 @@ def after(moment: Moment, written: Written) -> Moment:
 def following(before: Moment, moment: Moment) -> Moment:
     """Return a moment that is saved now, with the writes that came before it, or were there already."""
     if before.checkpoint_id == moment.checkpoint_id:
-        moment = replace(moment, questions=before.questions, failure=before.failure)
+        known = before.questions, before.failure, before.copied
+        moment = replace(moment, questions=known[0], failure=known[1], copied=known[2])
     for written in before.early:
         moment = after(moment, written)
     return moment
@@ -275,6 +288,7 @@ async def write(
         "failure": moment.failure,
         "early": [_fields(one) for one in moment.early],
         "at": moment.at,
+        "copied": moment.copied,
         "questions": [_fields(one) for one in moment.questions],
     }
     sealed = lock.seal(serializer.plain(plain)[1], "snapshot")
@@ -299,6 +313,7 @@ def opened(row: Mapping[str, Any], lock: Lock, serializer: SealedSerializer) -> 
         plain["failure"],
         plain["at"],
         tuple(_written(each) for each in plain["early"]),
+        plain.get("copied", ""),
     )
 
 

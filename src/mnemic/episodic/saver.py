@@ -27,12 +27,22 @@ from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from psycopg import AsyncCursor
 from psycopg.rows import DictRow, dict_row
 
+from mnemic.checks import whole
 from mnemic.episodic import leases, moments, upkeep
 from mnemic.episodic import metadata as kept_metadata
 from mnemic.episodic.other_threads import OtherThreads
 from mnemic.episodic.pool import Pool
 from mnemic.episodic.sealing import Lock, SealedSerializer, Whole, locked_with
-from mnemic.episodic.threads import IDENTITY, Place, actor_of, configurable, place_of, shown
+from mnemic.episodic.threads import (
+    Place,
+    actor_of,
+    asked_by,
+    checkpoint_at,
+    config_at,
+    configurable,
+    place_of,
+    shown,
+)
 from mnemic.errors import ConfigurationError, InvalidInput, StorageError
 from mnemic.keys import KeyRing
 from mnemic.model import Actor
@@ -42,6 +52,8 @@ from mnemic.storage.statements import statements
 _SQL = statements("episodes")
 _CHANNELS = "channels"
 """Names of the channels that have a value, beside the metadata: whether all of them came back."""
+_MOST = 1_000_000
+"""Checkpoints that a list may be told to hold at most."""
 INCOMPLETE = "incomplete"
 """In the metadata of a checkpoint in a list: names of channels whose value is missing."""
 
@@ -118,7 +130,7 @@ class EpisodeSaver(OtherThreads):
         """
         place = place_of(config, self._bound)
         named = configurable(config)
-        ns, parent = str(named.get("checkpoint_ns", "")), named.get("checkpoint_id")
+        ns, parent = checkpoint_at(config)
         async with self._writing(place, config) as call:
             assert call.lock is not None
             session = await leases.enter(call.tx, place)
@@ -142,7 +154,8 @@ class EpisodeSaver(OtherThreads):
                 await moments.put(call.tx, call.lock, ids, checkpoint, self.serde, before)
             else:
                 await moments.moved_on(call.tx, call.lock, place.ids, ns, new, self.serde)
-        return _config(_given(named), place.thread, at)
+        saved: RunnableConfig = config_at(asked_by(named), place.thread, at)
+        return saved
 
     async def aput_writes(
         self,
@@ -171,7 +184,7 @@ class EpisodeSaver(OtherThreads):
         Raises StorageError (``checkpoint_incomplete``) when a part of it is missing.
         """
         place = place_of(config, self._bound)
-        wanted = configurable(config).get("checkpoint_id")
+        wanted = checkpoint_at(config)[1]
         async with self._reading(place, config) as call:
             self._lives.begin(place.stored, call.tx.key_epoch if call.tx.known_user else None)
             if call.lock is None:
@@ -180,7 +193,7 @@ class EpisodeSaver(OtherThreads):
             if (
                 found is None
                 and wanted
-                and await upkeep.restore(call.tx, call.lock, place, self.serde, str(wanted))
+                and await upkeep.restore(call.tx, call.lock, place, self.serde, wanted)
             ):
                 found = await super().aget_tuple(_stored(config, place))
             return found
@@ -195,7 +208,8 @@ class EpisodeSaver(OtherThreads):
     ) -> AsyncIterator[CheckpointTuple]:
         """Yield the checkpoints of a thread (None: of all threads of the user), the newest first.
 
-        One that is not whole any more says so in its metadata (``incomplete``).
+        One that is not whole any more says so in its metadata (``incomplete``). Raises InvalidInput
+        (``invalid_id``, ``invalid_filter``, ``limit_out_of_range`` beyond 0 to 1,000,000).
         """
         for found in await self._listed(config, filter, before, limit):
             yield found
@@ -209,6 +223,9 @@ class EpisodeSaver(OtherThreads):
     ) -> list[CheckpointTuple]:
         named = configurable(config)
         actor = actor_of(config, self._bound)
+        until = before if checkpoint_at(before)[1] else None
+        if limit is not None:
+            whole(limit, 0, _MOST, "limit")
         async with self._calling(actor, config, make=False, listing=True) as call:
             if call.lock is None:
                 return []
@@ -216,7 +233,7 @@ class EpisodeSaver(OtherThreads):
             if named.get("thread_id") is not None:
                 asked = _stored(cast("RunnableConfig", config), place_of(config or {}, self._bound))
             hidden = kept_metadata.wanted(searched or {}, call.lock.key) or None
-            found = super().alist(asked, filter=hidden, before=before, limit=limit)
+            found = super().alist(asked, filter=hidden, before=until, limit=limit)
             return [one async for one in found]
 
     async def aget_delta_channel_history(
@@ -252,7 +269,6 @@ class EpisodeSaver(OtherThreads):
         source, target = self._own(source_thread_id), self._own(target_thread_id)
         async with self._writing(target, None) as call:
             assert call.lock is not None
-            await call.tx.run(_SQL["know_thread"], target.ids)
             await upkeep.copy(call.tx, call.lock.key, source, target, self.serde)
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
@@ -308,7 +324,7 @@ class EpisodeSaver(OtherThreads):
             key = await (self._keys.obtain if make else self._keys.find)(tx, actor)
             stored = "" if place is None else place.stored
             lock = None if key is None else Lock(key, actor.user_scope, stored)
-            call = _Call(tx, lock, actor, _given(configurable(config)), listing)
+            call = _Call(tx, lock, actor, asked_by(configurable(config)), listing)
             token = _CALL.set(call)
             try:
                 if lock is None:
@@ -355,10 +371,10 @@ class EpisodeSaver(OtherThreads):
         thread = shown(value["thread_id"])
         parent = found.parent_config
         return CheckpointTuple(
-            _config(call.given, thread, found.config["configurable"]),
+            config_at(call.given, thread, found.config["configurable"]),
             found.checkpoint,
             cast("CheckpointMetadata", told),
-            None if parent is None else _config(call.given, thread, parent["configurable"]),
+            None if parent is None else config_at(call.given, thread, parent["configurable"]),
             found.pending_writes,
         )
 
@@ -378,20 +394,6 @@ def _wrapped(checkpoint: Checkpoint) -> Checkpoint:
     return copy
 
 
-def _given(named: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: named[name] for name in IDENTITY if named.get(name) is not None}
-
-
 def _stored(config: RunnableConfig, place: Place) -> RunnableConfig:
-    return {**config, "configurable": {**config["configurable"], "thread_id": place.stored}}
-
-
-def _config(given: Mapping[str, Any], thread: str, at: Mapping[str, Any]) -> RunnableConfig:
-    return {
-        "configurable": {
-            **given,
-            "thread_id": thread,
-            "checkpoint_ns": at.get("checkpoint_ns", ""),
-            "checkpoint_id": at["checkpoint_id"],
-        }
-    }
+    given = {name: value for name, value in config["configurable"].items() if value is not None}
+    return {**config, "configurable": {**given, "thread_id": place.stored}}

@@ -19,7 +19,7 @@ from mnemic.episodic.leases import unknown_thread
 from mnemic.episodic.threads import Place, shown
 from mnemic.episodic.work import Work, langgraph, place_named
 from mnemic.errors import Conflict, InvalidInput
-from mnemic.model import Actor, known_actor
+from mnemic.model import Actor, clean_id, known_actor
 from mnemic.storage.statements import statements
 
 _SQL = statements("episodes")
@@ -50,7 +50,12 @@ class Standing(Work):
     async def threads(
         self, actor: Actor, *, session_id: str | None = None, limit: int = 50
     ) -> tuple[ThreadInfo, ...]:
-        """Return the actor's threads, the last active first; ``limit`` is 1 to 1,000."""
+        """Return the actor's threads, the last active first; ``limit`` is 1 to 1,000.
+
+        Raises InvalidInput (``invalid_id``).
+        """
+        if session_id is not None:
+            session_id = clean_id(session_id, "session")
         whole(limit, 1, _MOST, "limit")
         ids = {"scope_key": known_actor(actor).user_scope, "session_id": session_id, "limit": limit}
         async with self._database.transaction(actor) as tx:

@@ -6,6 +6,7 @@ percent-encoded, so that two users may each have a thread of the same name and n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,8 @@ from mnemic.model import Actor, clean_id
 
 IDENTITY = ("user_id", "project_id", "session_id", "lease_token")
 """What a config says of who is asking, in ``configurable``; none of it is kept in metadata."""
+
+_UNSTORABLE = re.compile("[\0\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,10 +71,13 @@ def place_of(config: Mapping[str, Any], bound: Actor | None) -> Place:
     Raises InvalidInput (``thread_required``, ``invalid_id``, ``invalid_lease``), and as ``actor_of``.
     """
     named = configurable(config)
+    checkpoint_at(config)
     thread = named.get("thread_id")
     if thread is None:
         raise InvalidInput("thread_required", "Name a thread_id in the config's configurable.")
-    return Place(actor_of(config, bound), thread_named(thread), _token(named.get("lease_token")))
+    return Place(
+        actor_of(config, bound), thread_named(thread), token_named(named.get("lease_token"))
+    )
 
 
 def actor_of(config: Mapping[str, Any] | None, bound: Actor | None) -> Actor:
@@ -108,12 +114,45 @@ def thread_named(value: object) -> str:
     return clean_id(str(value) if isinstance(value, UUID | int) else value, "thread")
 
 
+def asked_by(named: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the ``configurable`` of a config says of who is asking."""
+    return {name: named[name] for name in IDENTITY if named.get(name) is not None}
+
+
+def config_at(given: Mapping[str, Any], thread: str, at: Mapping[str, Any]) -> Any:
+    """Return the config of a checkpoint of a thread, for whoever ``given`` says."""
+    ns = at.get("checkpoint_ns", "")
+    named = {"thread_id": thread, "checkpoint_ns": ns, "checkpoint_id": at["checkpoint_id"]}
+    return {"configurable": {**given, **named}}
+
+
+def checkpoint_at(config: Mapping[str, Any] | None) -> tuple[str, str | None]:
+    """Return the namespace ("": the root graph's) and the checkpoint (None: the newest) that a config names.
+
+    Raises InvalidInput (``invalid_id``) for what is no text, or none that a database holds.
+    """
+    named = configurable(config)
+    ns, checkpoint = named.get("checkpoint_ns"), named.get("checkpoint_id")
+    return (
+        "" if ns is None else storable(ns, "namespace"),
+        None if checkpoint is None else storable(checkpoint, "checkpoint"),
+    )
+
+
+def storable(value: object, what: str) -> str:
+    """Return an id that LangGraph made, as it is. Raises InvalidInput (``invalid_id``)."""
+    if not isinstance(value, str) or _UNSTORABLE.search(value):
+        raise InvalidInput("invalid_id", f"The {what} id must be well-formed text.", what=what)
+    return value
+
+
 def shown(stored: str) -> str:
     """Return the name of a thread from its id in the database."""
     return unquote(stored.split("/", 1)[1])
 
 
-def _token(value: object) -> UUID | None:
+def token_named(value: object) -> UUID | None:
+    """Return the token of a lease. Raises InvalidInput (``invalid_lease``)."""
     if value is None or isinstance(value, UUID):
         return value
     try:

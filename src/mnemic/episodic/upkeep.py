@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 import zlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 
@@ -19,7 +19,7 @@ from psycopg.types.json import Jsonb
 
 from mnemic.crypto import DataKey
 from mnemic.episodic import moments
-from mnemic.episodic.leases import unknown_thread
+from mnemic.episodic.leases import enter, unknown_thread
 from mnemic.episodic.metadata import SEALED
 from mnemic.episodic.sealing import CIPHER, Lock, SealedSerializer, opened
 from mnemic.episodic.threads import Place, shown
@@ -91,7 +91,7 @@ async def archive(
     before: datetime | None,
 ) -> int:
     """Move what is expired into the archive and return how many checkpoints that were."""
-    await tx.one(_SQL["hold_thread"], {**place.ids, "named": False})
+    await _hold(tx, place)
     every = await placed(tx, place)
     await tx.run(_SQL["looked_at"], place.ids)
     if any(one.delta for one in every):
@@ -120,6 +120,7 @@ async def restore(
     checkpoint_id: str | None = None,
 ) -> int:
     """Bring archived checkpoints back (all, or those that lie with one) and return how many."""
+    await _hold(tx, place)
     rows = await tx.all(_SQL["archives"], {**place.ids, "checkpoint_id": checkpoint_id})
     count = 0
     for row in rows:
@@ -135,7 +136,7 @@ async def prune(tx: Transaction, place: Place, *, keep: int, before: datetime | 
 
     Raises Conflict (``delta_thread``) for a thread with channels that keep differences.
     """
-    await tx.one(_SQL["hold_thread"], {**place.ids, "named": False})
+    await _hold(tx, place)
     every = await placed(tx, place)
     going = expired(every, keep, before)
     if going and any(one.delta for one in every):
@@ -150,6 +151,8 @@ async def prune(tx: Transaction, place: Place, *, keep: int, before: datetime | 
 
 async def delete(tx: Transaction, place: Place) -> bool:
     """Delete a thread with everything of it; return whether there was one."""
+    if await tx.one(_SQL["take_thread"], place.ids) is None:
+        return False  # and one that somebody begins at this moment stays whole
     for name in ("drop_all_writes", "drop_all_blobs", "drop_all_checkpoints"):
         await tx.run(_SQL[name], place.ids)
     return await tx.run(_SQL["drop_thread"], place.ids) > 0
@@ -187,8 +190,11 @@ async def copy(
 ) -> int:
     """Copy the checkpoints of a thread (up to one of the root graph) to another; return how many.
 
-    Raises NotFound (``unknown_thread``), Conflict (``thread_exists``) where the other is not empty.
+    Raises NotFound (``unknown_thread``), Conflict (``thread_exists``) where the other is not empty, and
+    ``thread_leased`` or ``session_closed`` where nobody may write there.
     """
+    await _hold(tx, source, target, made=target)
+    await enter(tx, target)
     scope_key = source.actor.user_scope
     within, into = (Lock(key, scope_key, one.stored) for one in (source, target))
     await restore(tx, within, source, serializer)
@@ -198,7 +204,8 @@ async def copy(
     if await placed(tx, target):
         raise Conflict("thread_exists", "There are checkpoints in that thread: name a new one.")
     await given(tx, into, target, await taken(tx, within, source, some))
-    await _tell(tx, into, target, serializer, await _moment(tx, within, source, serializer))
+    known = await _moment(tx, within, source, serializer)
+    await _tell(tx, into, target, serializer, known, copied=moments.mark_of(target.stored))
     return len(some)
 
 
@@ -243,6 +250,15 @@ def _metadata(row: dict[str, Any], change: Any) -> None:
         row["metadata"] = written | {SEALED: base64.b64encode(changed).decode("ascii")}
 
 
+async def _hold(tx: Transaction, *places: Place, made: Place | None = None) -> None:
+    """Let nobody else write threads until the transaction ends; one is ``made`` where it is not there. All
+    take them in one order, so that nobody waits for somebody who waits for them."""
+    for place in sorted(places, key=lambda place: place.stored):
+        if place is made:
+            await tx.run(_SQL["know_thread"], place.ids)
+        await tx.one(_SQL["hold_still"], place.ids)
+
+
 async def _drop(tx: Transaction, place: Place, going: Sequence[Placed]) -> None:
     if not going:
         return
@@ -269,9 +285,11 @@ async def _tell(
     place: Place,
     serializer: SealedSerializer,
     known: moments.Moment | None = None,
+    *,
+    copied: str = "",
 ) -> None:
     """Write the snapshot of a thread anew, from its newest root checkpoint; ``known`` is one to take as it
-    is where it tells of the same checkpoint."""
+    is where it tells of the same checkpoint, ``copied`` the mark of a thread that was copied."""
     at: Mapping[str, Any] = {**place.ids, "checkpoint_ns": ""}
     newest = await tx.one(_SQL["newest"], dict(at))
     if newest is None:
@@ -282,7 +300,8 @@ async def _tell(
         known = _read(await taken(tx, lock, place, [one]), serializer)
     session = await tx.one(_SQL["thread"], place.ids)
     named = {"session_id": session["session_id"]} if session else {}
-    await moments.write(tx, lock, {**at, **named}, known, serializer)
+    moment = replace(known, copied=copied)
+    await moments.write(tx, lock, {**at, **named}, moment, serializer)
 
 
 def _read(bundle: Bundle, serializer: SealedSerializer) -> moments.Moment:

@@ -90,7 +90,7 @@ def langgraph(name: str) -> Any:
         if (error.name or "").startswith("mnemic"):
             raise
         raise ConfigurationError(
-            "langgraph_missing", "Install LangGraph: pip install 'mnemic[langgraph]'."
+            "langgraph_missing", "Install LangGraph: pip install '.[langgraph]' in the clone."
         ) from None
 
 

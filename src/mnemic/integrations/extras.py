@@ -20,7 +20,7 @@ def require_extra(extra: str) -> None:
     if not all(map(_there, NEEDED[extra])):
         raise ConfigurationError(
             "integration_not_installed",
-            f"This needs more packages: pip install 'mnemic[{extra}]'.",
+            f"This needs more packages: pip install '.[{extra}]' in the clone.",
             extra=extra,
         )
 

@@ -9,9 +9,10 @@ Where two of them name a user they must name the same one. Pure.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from mnemic.errors import InvalidInput, PermissionDenied, Unauthenticated
 from mnemic.model import Actor, clean_id
@@ -58,7 +59,7 @@ def actor_of(run: Run, default: Actor | None = None) -> Actor:
     project = _agreed(run.named(PROJECT), "project")
     session = _agreed(run.named(SESSION), "session")
     if session is None:
-        session = _agreed(run.named(THREAD), "session")
+        session = _agreed(map(_thread, run.named(THREAD)), "session")
     base = default or Actor(str(user))
     return Actor(
         base.user,
@@ -87,7 +88,13 @@ def _authenticated(run: Run) -> list[object]:
     return [value for value in told if value is not None]
 
 
-def _agreed(values: Sequence[object], what: str) -> str | None:
+def _thread(value: object) -> object:
+    """Return the id of a thread as text: LangGraph takes UUIDs and numbers too."""
+    number = isinstance(value, int) and not isinstance(value, bool)
+    return str(value) if number or isinstance(value, UUID) else value
+
+
+def _agreed(values: Iterable[object], what: str) -> str | None:
     """Return the id that all of the values are."""
     ids = {clean_id(value, what) for value in values}
     if len(ids) > 1:

@@ -2,7 +2,7 @@
 
 A job is a row: who takes it holds it by a lease that is renewed while it works. A worker that was killed
 is not heard of for a minute, and another one goes on. A job that fails is logged with its reason code,
-counted, and tried again a while later; the others run.
+counted, and tried again a while later; the others run, whatever it was.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import structlog
 from psycopg.types.json import Jsonb
 
 from mnemic.checks import one_of
-from mnemic.errors import MnemicError
+from mnemic.errors import MnemicError, reason_of
 from mnemic.ids import new_id
 from mnemic.jobs.work import Counts, Ground, Job, Progress, jobs_of, utc_now
 from mnemic.service import MemoryService
@@ -128,8 +128,8 @@ class Jobs:
         while not stop.is_set():
             try:
                 await self.run(stop=stop)
-            except MnemicError as error:
-                _LOG.warning("jobs wait", code=error.code)
+            except Exception as error:  # noqa: BLE001 - one job holds up no other
+                _LOG.warning("jobs wait", **reason_of(error))
             with suppress(TimeoutError):
                 await asyncio.wait_for(stop.wait(), look)
 
@@ -147,9 +147,8 @@ class Jobs:
         try:
             async with self._held(job):
                 counts = await job.run(ground)
-        except MnemicError as error:
-            _LOG.error("job failed", job=job.name, code=error.code)
-            report = JobReport(job.name, "failed", error.code)
+        except Exception as error:  # noqa: BLE001 - one job holds up no other
+            report = _failed(job, error)
         except BaseException:
             await self._give_back(job)  # we are being stopped: whoever is next goes on
             raise
@@ -231,8 +230,15 @@ async def _previewed(job: Job, ground: Ground) -> JobReport:
         return JobReport(job.name, "would")
     try:
         return JobReport(job.name, "would", counts=await job.preview(ground))
-    except MnemicError as error:
-        return JobReport(job.name, "failed", error.code)
+    except Exception as error:  # noqa: BLE001 - one job holds up no other
+        return _failed(job, error)
+
+
+def _failed(job: Job, error: Exception) -> JobReport:
+    """Return the report of a job that failed, and log why: whatever it was, the other jobs go on."""
+    reason = reason_of(error)
+    _LOG.error("job failed", job=job.name, **reason)
+    return JobReport(job.name, "failed", reason["code"])
 
 
 def _told(progress: Callable[[str, int], None], name: str) -> Progress:

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import structlog
 
-from mnemic.errors import MnemicError, StorageUnavailable
+from mnemic.errors import fails_for_all, reason_of
 from mnemic.model import Actor
 from mnemic.privacy.epochs import close_if_due, is_due
 from mnemic.profile.sleepers import Saved
@@ -119,11 +119,12 @@ async def close_idle(ground: Ground) -> Counts:
             actor = Actor(row["user_id"], row["project_id"], row["session_id"], purpose="job")
             try:
                 await ground.memory.sessions.close(actor)
-            except StorageUnavailable:
-                raise
-            except MnemicError as error:
-                _LOG.warning("session not closed", code=error.code)
-                failed[error.code] += 1
+            except Exception as error:
+                if fails_for_all(error):
+                    raise
+                reason = reason_of(error)
+                _LOG.warning("session not closed", **reason)
+                failed[reason["code"]] += 1
                 continue
             closed += 1
             ground.progress(closed)

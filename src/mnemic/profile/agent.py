@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from mnemic.crypto import DataKey
@@ -15,7 +16,8 @@ from mnemic.errors import PermissionDenied
 from mnemic.keys import KeyRing
 from mnemic.model import Actor
 from mnemic.permissions import RUN_BY
-from mnemic.profile.aggregate import decisions, merged, of_project
+from mnemic.profile.aggregate import decisions, merged, of_project, of_user
+from mnemic.profile.fields import CORE
 from mnemic.profile.prose import Prose
 from mnemic.profile.refresh import Refresh, Standing
 from mnemic.profile.rows import PROJECTS, USERS, open_decisions, open_values
@@ -67,7 +69,10 @@ class ForAgents:
                 continue
             break
         assert key is not None, "the profile was made above"
-        standing = _user_standing(key, actor, head, with_items)
+        if asleep is not None and head["behind"]:
+            standing = await self._core_as_it_would_be(key, actor, head)
+        else:
+            standing = _user_standing(key, actor, head, with_items)
         project = await self._project(actor, head) if head.get("role") is not None else None
         user = user_profile(
             actor.user, standing, contact=contact, with_items=with_items, asleep=asleep
@@ -96,6 +101,17 @@ class ForAgents:
         if whole:
             raise error
         return error.code
+
+    async def _core_as_it_would_be(self, key: DataKey, actor: Actor, head: Head) -> Standing:
+        """Return the core of a profile that cannot be made anew while its rest is asleep.
+
+        It is what items say now, beside the user's own word; nothing is written.
+        """
+        standing = _user_standing(key, actor, head, with_items=True)
+        async with self._database.transaction(actor) as tx:
+            made = of_user(await self._refresh.user_items(tx, key, actor))
+        core = {name: field for name, field in made.items() if name in CORE}
+        return replace(standing, fields=merged(core, standing.fields))
 
     async def _ask(self, actor: Actor) -> tuple[Head, DataKey | None]:
         """Ask the database, and return its answer with the key that opens the user's part of it."""

@@ -13,10 +13,11 @@ from contextlib import suppress
 
 import structlog
 
-from mnemic.errors import MnemicError, StorageUnavailable
+from mnemic.errors import fails_for_all, reason_of
+from mnemic.keys import with_keys_of_now
 from mnemic.model import Actor
 from mnemic.profile.prose import Prose
-from mnemic.profile.refresh import Refresh, may_make
+from mnemic.profile.refresh import Refresh, Standing, may_make
 from mnemic.storage.statements import statements
 
 _SQL = statements("profiles")
@@ -73,26 +74,31 @@ class Consumer:
 
     async def _made(self, scope_key: str, actor: Actor) -> bool:
         try:
-            async with self._refresh.database.transaction(actor) as tx:
-                held = await tx.one(_SQL["try_hold"], {"scope_key": scope_key})
-                if held is None or not held["held"]:
-                    return False
-                if actor.project is None:
-                    standing = await self._refresh.user(tx, actor)
-                elif may_make(tx):
-                    await self._refresh.project(tx, actor)
-                else:  # no owner any more since we looked
-                    return False
-        except StorageUnavailable:
-            raise
-        except MnemicError as error:
-            _LOG.warning("profile not made", code=error.code)
+            standing = await self._written(scope_key, actor)
+            if standing is None:
+                return False
+        except Exception as error:
+            if fails_for_all(error):
+                raise
+            _LOG.warning("profile not made", **reason_of(error))
             if len(self._failed) < _MOST_FAILED:
                 self._failed[scope_key] = time.monotonic() + _AFTER_FAILURE
             return False
         if actor.project is None and self._prose is not None:
             self._prose.note(actor, standing.fields)
         return True
+
+    @with_keys_of_now
+    async def _written(self, scope_key: str, actor: Actor) -> Standing | None:
+        """Make one profile anew; None where another process is at it, or nobody may."""
+        async with self._refresh.database.transaction(actor) as tx:
+            held = await tx.one(_SQL["try_hold"], {"scope_key": scope_key})
+            if held is None or not held["held"]:
+                return None
+            if actor.project is None:
+                return await self._refresh.user(tx, actor)
+            # without an owner by now, nobody may
+            return await self._refresh.project(tx, actor) if may_make(tx) else None
 
     async def _run(self) -> None:
         while not self._stop.is_set():
@@ -101,7 +107,7 @@ class Consumer:
             try:
                 while not self._stop.is_set() and await self.turn() == _AT_ONCE:
                     pass
-            except MnemicError as error:
-                _LOG.warning("profiles wait", code=error.code)
+            except Exception as error:  # noqa: BLE001 - one profile holds up no other
+                _LOG.warning("profiles wait", **reason_of(error))
                 with suppress(TimeoutError):
                     await asyncio.wait_for(self._stop.wait(), 10 * self._every)

@@ -14,6 +14,7 @@ from typing import Any
 from uuid import uuid4
 
 from mnemic.cold import ColdStore, not_configured, unreachable
+from mnemic.cold.guarded import guarded
 from mnemic.cold.removals import Removals
 from mnemic.crypto import DataKey, place
 from mnemic.errors import KeyUnavailable, StorageError
@@ -38,8 +39,8 @@ class Cooling:
     def __init__(self, database: Database, keys: KeyRing, store: ColdStore | None) -> None:
         self._database = database
         self._keys = keys
-        self._store = store
-        self.removals = Removals(database, store)
+        self._store = guarded(store)
+        self.removals = Removals(database, self._store)
 
     @property
     def configured(self) -> bool:
@@ -50,8 +51,9 @@ class Cooling:
         """Move the archive of one sleeper who was last here before a time; the actor is a job's.
 
         Returns the bytes in the database before and after, None where there is nothing to move any more.
-        Raises StorageUnavailable (``cold_store_unreachable``, ``cold_store_missing``), and KeyUnavailable
-        where the archive does not open: then it stays where it is.
+        Raises StorageUnavailable (``cold_store_unreachable``, ``cold_store_missing``), ConfigurationError
+        (``cold_store_not_ours``), and KeyUnavailable where the archive does not open: then it stays where it
+        is.
         """
         if self._store is None:
             raise not_configured()
@@ -68,6 +70,7 @@ class Cooling:
             data = key.seal_bytes(bundled(plain, fold), _place(actor, name))
             await self.removals.note(tx, name)
         await self._store.put(name, data)
+        await self.removals.owner.claim()
         if await self._store.get(name) != data:
             raise unreachable()  # it is not what it was given: the archive stays
         return await self._moved(actor, archive, fold, name, data, n_before)

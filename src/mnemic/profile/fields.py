@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from typing import Literal
@@ -9,11 +10,14 @@ from typing import Literal
 from mnemic.contact import normalise_email
 from mnemic.errors import InvalidInput
 from mnemic.profile.contact import normal_phone
+from mnemic.profile.language import language_tag
 from mnemic.profile.values import Entry, Fields, Origin, Value
-from mnemic.text import normalise
+from mnemic.text import can_be_seen, normalise
 
-Kind = Literal["text", "prose", "word", "list", "email", "phone"]
+Kind = Literal["text", "prose", "word", "language", "list", "email", "phone"]
 MAX_ENTRIES = 50
+_BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""What no line holds: controls, line ends, halves of characters."""
 Sensitive = Callable[[str], Collection[str]]
 """Names the categories of what a text holds and nobody may store."""
 
@@ -33,6 +37,10 @@ class Spec:
     def many(self) -> bool:
         return self.kind == "list"
 
+    @property
+    def one_line(self) -> bool:
+        return self.kind not in ("list", "prose")
+
 
 _LIST = Spec("list", 300)
 USER_FIELDS: Mapping[str, Spec] = {
@@ -41,7 +49,7 @@ USER_FIELDS: Mapping[str, Spec] = {
     "profession": Spec("text", 200),
     "communication_style": Spec("word", 20, ("concise", "detailed", "technical")),
     "response_format": Spec("word", 20, ("markdown", "plain", "code")),
-    "language_preference": Spec("text", 35),
+    "language_preference": Spec("language", 35),
     "characteristics": _LIST,
     "content": Spec("prose", 8_000),
     "expertise_areas": _LIST,
@@ -68,8 +76,9 @@ def checked_edit(
     """Return the fields of an edit with their entries; None gives a field back to aggregation.
 
     Raises InvalidInput: ``unknown_profile_field``, ``profile_value_invalid`` (another kind of value),
-    ``profile_value_too_long``, ``profile_sensitive`` (with the category), ``invalid_email``,
-    ``invalid_phone``, ``nothing_to_change``. Nothing of an edit holds unless all of it does.
+    ``profile_value_too_long``, ``profile_value_not_one_line``, ``profile_sensitive`` (with the category),
+    ``unknown_language``, ``invalid_email``, ``invalid_phone``, ``nothing_to_change``. Nothing of an edit
+    holds unless all of it does.
     """
     if not isinstance(edit, Mapping):
         raise InvalidInput("profile_value_invalid", "A profile's edit is a mapping of fields.")
@@ -113,13 +122,23 @@ def _entries(name: str, spec: Spec, value: object, sensitive: Sensitive) -> tupl
 def _checked(name: str, spec: Spec, text: str, sensitive: Sensitive) -> str:
     if len(text) > spec.longest:  # before anything else looks at it, however long it is
         raise _too_long(name, f"holds at most {spec.longest:,} characters")
-    text = normalise(text).text
+    if spec.one_line and _BREAKS.search(text.strip()):
+        raise InvalidInput(
+            "profile_value_not_one_line",
+            f"{name} is one line: leave out line breaks and control characters.",
+            field=name,
+        )
+    given, text = text, normalise(text).text
+    if given.strip() and not can_be_seen(text):
+        raise _invalid(name, "holds nothing that can be read")
     if not text:
         return ""
     if spec.kind == "email":
         return normalise_email(text)
     if spec.kind == "phone":
         return normal_phone(text)
+    if spec.kind == "language":
+        return language_tag(text)
     if spec.words and text not in spec.words:
         raise _invalid(name, f"must be one of {', '.join(spec.words)}")
     found = sensitive(text)

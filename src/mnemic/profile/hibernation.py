@@ -17,7 +17,7 @@ from typing import Any
 import structlog
 
 from mnemic.crypto import DataKey
-from mnemic.errors import MnemicError, StorageError
+from mnemic.errors import MnemicError, StorageError, reason_of
 from mnemic.model import Actor
 from mnemic.profile.behaviour import Behaviour
 from mnemic.profile.cooling import Cooling, archive_place, n_bytes, no_key, note, open_archive
@@ -66,6 +66,7 @@ class Hibernation:
         self.clock = clock
         self._waking: dict[str, asyncio.Task[None]] = {}
         self._failed: dict[str, tuple[MnemicError, float]] = {}
+        self._told: set[str] = set()
 
     # ---- going to sleep
 
@@ -135,12 +136,15 @@ class Hibernation:
         try:
             await self.wake(actor)
         except MnemicError as error:
-            _LOG.warning("profile not woken", code=error.code)
+            if actor.user_scope not in self._told:
+                self._told.add(actor.user_scope)
+                _LOG.warning("profile not woken", code=error.code)
 
     async def wake(self, actor: Actor) -> None:
         """Wake the user, who may be awake.
 
-        Raises StorageError (``cold_object_lost``, ``cold_object_damaged``), StorageUnavailable
+        Raises StorageError (``cold_object_lost``, ``cold_object_damaged``, ``profile_archive_mismatch``,
+        ``profile_archive_unreadable``), StorageUnavailable
         (``cold_store_unreachable``, ``cold_store_missing``) and KeyUnavailable; for some seconds the same
         again, without asking the store.
         """
@@ -150,7 +154,7 @@ class Hibernation:
             raise type(error)(error.code, error.message, **error.details)
         task = self._waking.get(scope_key)
         if task is None:
-            task = asyncio.create_task(self._woken(_job(actor)), name="mnemic-wake")
+            task = asyncio.create_task(self._read_back(_job(actor)), name="mnemic-wake")
             self._waking[scope_key] = task
             task.add_done_callback(lambda done: self._done(scope_key, done))
         await asyncio.shield(task)
@@ -178,11 +182,27 @@ class Hibernation:
     def _done(self, scope_key: str, task: asyncio.Task[None]) -> None:
         self._waking.pop(scope_key, None)
         self._failed.pop(scope_key, None)
+        self._told.discard(scope_key)
         error = None if task.cancelled() else task.exception()
         if isinstance(error, MnemicError):
             if len(self._failed) >= _MOST_FAILED:
                 self._failed.clear()
+                self._told.clear()
             self._failed[scope_key] = (error, time.monotonic() + AGAIN)
+
+    async def _read_back(self, actor: Actor) -> None:
+        """Wake the user; what nobody foresaw is an archive that cannot be read, not the end of a request."""
+        try:
+            await self._woken(actor)
+        except MnemicError:
+            raise
+        except Exception as error:
+            _LOG.error("archive not read", **reason_of(error))
+            raise StorageError(
+                "profile_archive_unreadable",
+                "The archive of this profile cannot be read: a newer Mnemic may have written it, so upgrade"
+                " this one; else the log names the place.",
+            ) from error
 
     async def _woken(self, actor: Actor) -> None:
         """Bring the archive back; one in the cold store is fetched while nobody is held up."""

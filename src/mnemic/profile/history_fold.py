@@ -16,7 +16,7 @@ import structlog
 
 from mnemic.checks import aware
 from mnemic.crypto import DataKey
-from mnemic.errors import MnemicError, StorageUnavailable
+from mnemic.errors import fails_for_all, reason_of
 from mnemic.model import Actor
 from mnemic.permissions import RUN_BY
 from mnemic.profile.history_changes import to_lines
@@ -98,10 +98,10 @@ class Folding:
                 count += done
                 if done < _ROWS:
                     return count
-        except StorageUnavailable:
-            raise
-        except MnemicError as error:
-            _LOG.warning("history not folded", code=error.code)
+        except Exception as error:
+            if fails_for_all(error):
+                raise
+            _LOG.warning("history not folded", **reason_of(error))
             return None
 
     async def fold(self, tx: Transaction, actor: Actor, before: datetime) -> int:

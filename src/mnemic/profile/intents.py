@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 import structlog
 
-from mnemic.errors import MnemicError
+from mnemic.errors import reason_of
 from mnemic.model import Actor, Vector
 from mnemic.profile.behaviour import Behaviour, note
 from mnemic.storage.halfvec import HalfVector
@@ -60,8 +60,8 @@ class Intents:
             try:
                 async with self._database.transaction(said.actor) as tx:
                     await _write(tx, said)
-            except MnemicError as error:
-                _LOG.warning("intents not noted", code=error.code, count=len(said.vectors))
+            except Exception as error:  # noqa: BLE001 - one user holds up no other
+                _LOG.warning("intents not noted", count=len(said.vectors), **reason_of(error))
 
     async def close(self) -> None:
         """Write the rest and stop."""

@@ -10,7 +10,7 @@ import structlog
 
 from mnemic.chat import ChatMessage, ChatModel
 from mnemic.crypto import DataKey
-from mnemic.errors import ChatError, MnemicError
+from mnemic.errors import ChatError, reason_of
 from mnemic.model import Actor
 from mnemic.profile.fields import USER_FIELDS, Sensitive
 from mnemic.profile.history_changes import Change
@@ -56,8 +56,8 @@ class Prose:
         for actor in waiting.values():
             try:
                 await self.write(actor)
-            except MnemicError as error:
-                _LOG.warning("background not written", code=error.code)
+            except Exception as error:  # noqa: BLE001 - one user holds up no other
+                _LOG.warning("background not written", **reason_of(error))
         return len(waiting)
 
     async def write(self, actor: Actor) -> bool:

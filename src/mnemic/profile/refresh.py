@@ -183,6 +183,13 @@ class Refresh:
             key = await self.keys.obtain(tx, actor, actor.project_scope)
         return key.by("") if isinstance(key, ProjectKey) else key
 
+    async def user_items(self, tx: Transaction, key: DataKey, actor: Actor) -> tuple[Known, ...]:
+        """Return what the user's profile is made of; nothing where it was taken away."""
+        row = await tx.one(_SQL["user"], {"scope_key": actor.user_scope})
+        if row is None or row["is_deleted"]:
+            return ()
+        return tuple(await self._items(tx, key, actor.user_scope))
+
     async def project_items(self, tx: Transaction, actor: Actor) -> tuple[Known, ...]:
         """Return what the project's profile is made of, as any member may read it."""
         key = await self.projects_own(tx, actor)

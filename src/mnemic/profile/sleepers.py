@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
 import structlog
 
-from mnemic.errors import InvalidInput, MnemicError, StorageUnavailable
+from mnemic.errors import (
+    InvalidInput,
+    MnemicError,
+    StorageUnavailable,
+    fails_for_all,
+    reason_of,
+)
 from mnemic.model import Actor, known_actor
 from mnemic.profile.cooling import Cooling
 from mnemic.profile.hibernation import Hibernation
@@ -110,13 +117,15 @@ class Sleepers:
     ) -> Saved:
         """Move the archives of all who were away for ``away`` (else the setting) into the cold store.
 
-        As ``hibernate``. Raises StorageUnavailable (``cold_store_unreachable``, ``cold_store_missing``): what
-        was not moved stays in the database.
+        As ``hibernate``. Raises StorageUnavailable (``cold_store_unreachable``, ``cold_store_missing``) and
+        ConfigurationError (``cold_store_not_ours``): what was not moved stays in the database.
         """
         since = _duration(away, self._cold_after)
         if since is None:
             return Saved(dry_run=dry_run)
         before = self._hibernation.clock() - since
+        if self.has_store and not dry_run:
+            await self._require_own_store()
 
         async def step(actor: Actor) -> tuple[int, int] | None:
             if dry_run:
@@ -125,6 +134,17 @@ class Sleepers:
 
         due = self._due("to_cool", before)
         return await _each(due, step, progress, dry_run=dry_run)
+
+    async def _require_own_store(self) -> None:
+        with suppress(StorageUnavailable):  # a place where nothing was put yet; the first put tells
+            await self._cooling.removals.owner.require()
+
+    async def take_over_store(self) -> None:
+        """Say that the objects in the cold store are this database's, which takes its original's place.
+
+        Raises StorageUnavailable (``cold_store_unreachable``, ``cold_store_missing``).
+        """
+        await self._cooling.removals.owner.take_over()
 
     async def removals_due(self) -> int:
         """Return how many objects of the cold store nobody refers to any more."""
@@ -188,11 +208,12 @@ async def _each(
     async for actor in due:
         try:
             counted = await step(actor)
-        except StorageUnavailable:
-            raise
-        except MnemicError as error:
-            _LOG.warning("profile not moved", code=error.code)
-            failed[error.code] += 1
+        except Exception as error:
+            if fails_for_all(error):
+                raise
+            reason = reason_of(error)
+            _LOG.warning("profile not moved", **reason)
+            failed[reason["code"]] += 1
             continue
         if counted is not None:
             users, before, after = users + 1, before + counted[0], after + counted[1]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from weakref import WeakValueDictionary
 
 from mnemic.checks import whole
 from mnemic.crypto import DataKey
 from mnemic.errors import Conflict, InvalidInput, NotFound
 from mnemic.keys import KeyRing
 from mnemic.model import Actor, Turn, known_actor
-from mnemic.session.one_trip import Logged, OneTrip
+from mnemic.session.one_trip import Logged, Name, OneTrip
 from mnemic.session.turn_checks import MAX_CHARS, checked_turns
 from mnemic.session.turn_rows import client_mac, open_calls, open_turn, turn_row
 from mnemic.storage.pool import Database
@@ -43,6 +45,7 @@ class MessageLog:
         self._database = database
         self._keys = keys
         self._one_trip = OneTrip(database, keys) if one_trip else None
+        self._turns: WeakValueDictionary[Name, asyncio.Lock] = WeakValueDictionary()
 
     async def append(self, actor: Actor, turns: Sequence[Turn]) -> list[int]:
         """Append turns in order, in one transaction, and return their sequence numbers (from 1).
@@ -61,17 +64,25 @@ class MessageLog:
         ids = session_ids(actor)
         if not checked:
             return Logged()
-        quick, logged = self._one_trip, None
-        if quick is not None:
-            logged = await quick.log(actor, ids, checked)
-        if logged is None:
-            async with self._database.transaction(actor) as tx:
-                key = await self._keys.obtain(tx, actor)
-                await tx.run(_SQL["open_session"], ids)
-                logged = await _appended(tx, key, ids, checked)
-                await tx.answer(list(logged.seqs))
-        if quick is not None:
-            quick.remember(ids, logged)
+        self._database.require_own_loop()
+        turn = self._turns.setdefault((ids["scope_key"], ids["session_id"]), asyncio.Lock())
+        async with turn:  # the log keeps the order of calls
+            quick, logged = self._one_trip, None
+            if quick is not None:
+                logged = await quick.log(actor, ids, checked)
+            if logged is None:
+                logged = await self._logged(actor, ids, checked)
+            if quick is not None:
+                quick.remember(ids, logged)
+        return logged
+
+    async def _logged(self, actor: Actor, ids: Params, turns: Sequence[Turn]) -> Logged:
+        """Append turns the long way: look at everything, in a transaction."""
+        async with self._database.transaction(actor) as tx:
+            key = await self._keys.obtain(tx, actor)
+            await tx.run(_SQL["open_session"], ids)
+            logged = await _appended(tx, key, ids, turns)
+            await tx.answer(list(logged.seqs))
         return logged
 
     async def read(
@@ -147,7 +158,7 @@ async def _appended(tx: Transaction, key: DataKey, ids: Params, turns: Sequence[
         for seq, turn in enumerate(new, first)
     ]
     await _require_calls(tx, key, ids, numbered)
-    await tx.many(_SQL["append"], [turn_row(key, ids, turn) for turn in numbered])
+    await tx.many(_SQL["append"], [turn_row(key, ids, turn, turn.seq or 0) for turn in numbered])
     known |= {turn.client_id: turn.seq for turn in numbered if turn.client_id and turn.seq}
     rest = iter(turn.seq or 0 for turn in numbered if turn.client_id is None)
     seqs = tuple(next(rest) if turn.client_id is None else known[turn.client_id] for turn in turns)

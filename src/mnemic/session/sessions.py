@@ -8,8 +8,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from mnemic.checks import whole
+from mnemic.cursors import decode_named, encode_named
 from mnemic.errors import InvalidInput
-from mnemic.model import Actor, Turn, Vector
+from mnemic.model import Actor, Turn, Vector, known_actor
 from mnemic.session.condense import Conversation, condensed, shown_whole
 from mnemic.session.messages import MAX_READ, MessageLog, session_ids, unknown_session
 from mnemic.session.state import Entry, SessionState
@@ -19,14 +20,19 @@ from mnemic.session.tokens import TokenCounter, estimate_tokens
 from mnemic.session.turn_vectors import TurnVectors
 from mnemic.storage.pool import Database
 from mnemic.storage.statements import statements
+from mnemic.storage.transaction import Transaction
 
 if TYPE_CHECKING:
     from mnemic.session.window import Window
+    from mnemic.session.window_counts import WindowCounts
 
 _SQL = statements("sessions")
 LOOKED_AT = 200
 """Newest turns among which a budget chooses."""
 MIN_BUDGET, MAX_BUDGET = 50, 1_000_000
+MAX_PAGE = 1_000
+Turns = list[Turn]
+Seqs = list[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +47,15 @@ class SessionInfo:
     turns: int
     extracted: int
     summary_version: int
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPage:
+    """Some sessions, the newest first; ``total`` counts all, ``cursor`` asks for the next page."""
+
+    sessions: tuple[SessionInfo, ...]
+    total: int
+    cursor: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,19 +103,24 @@ class Sessions:
         self._close = close
         self._count = count
 
+    @property
+    def counts(self) -> WindowCounts | None:
+        """How reads and writes of windows ended in this process; None for sessions made without them."""
+        return None if self._hot is None else self._hot.counts
+
     # ---- what was said
 
-    async def append(self, actor: Actor, turns: Sequence[Turn]) -> list[int]:
+    async def append(self, actor: Actor, turns: Sequence[Turn]) -> Seqs:
         """Append turns in order, all or none, and return their numbers. See ``MessageLog.append``."""
         return await (self._hot or self._log).append(actor, turns)
 
     async def read(
         self, actor: Actor, *, after: int = 0, until: int | None = None, limit: int = MAX_READ
-    ) -> list[Turn]:
+    ) -> Turns:
         """Return turns of the log, oldest first. See ``MessageLog.read``."""
         return await self._log.read(actor, after=after, until=until, limit=limit)
 
-    async def tail(self, actor: Actor, last: int = 20) -> list[Turn]:
+    async def tail(self, actor: Actor, last: int = 20) -> Turns:
         """Return the newest ``last`` turns (0 to 10,000), oldest first; all when there are fewer.
 
         Raises NotFound (``session_not_found``), InvalidInput (``last_out_of_range``).
@@ -161,16 +181,37 @@ class Sessions:
             row = await tx.one(_SQL["session"], ids)
         if row is None:
             raise unknown_session()
-        return SessionInfo(
-            session_id=str(ids["session_id"]),
-            project_id=row["project_id"],
-            started_at=row["started_at"],
-            last_active_at=row["last_active_at"],
-            closed_at=row["closed_at"],
-            turns=row["last_seq"],
-            extracted=row["extracted_seq"],
-            summary_version=row["summary_version"],
-        )
+        return _info(row)
+
+    async def require(self, actor: Actor) -> None:
+        """Raise NotFound (``session_not_found``) unless the session has a log or memories of its own."""
+        async with self._database.transaction(actor) as tx:
+            await require_session(tx, actor)
+
+    async def list(
+        self, actor: Actor, *, limit: int = 50, cursor: str | None = None
+    ) -> SessionPage:
+        """Return a page of the user's sessions with a log, the last begun first, with the total of all pages.
+
+        ``limit`` is 1 to 1,000; in which session the actor is does not matter. Raises InvalidInput
+        (``limit_out_of_range``, ``invalid_cursor``).
+        """
+        whole(limit, 1, MAX_PAGE, "limit")
+        before_at, before_id = (None, None) if cursor is None else decode_named(cursor)
+        params: dict[str, Any] = {
+            "session_scopes": known_actor(actor).session_prefix,
+            "user_id": actor.user,
+            "before_at": before_at,
+            "before_id": before_id,
+            "limit": limit + 1,
+        }
+        async with self._database.transaction(actor) as tx:
+            rows = await tx.all(_SQL["list"], params)
+            counted = await tx.one(_SQL["count"], params)
+        shown = tuple(_info(row) for row in rows[:limit])
+        last = shown[-1] if len(rows) > limit else None
+        after = None if last is None else encode_named(last.started_at, last.session_id)
+        return SessionPage(shown, counted["total"] if counted else 0, after)
 
     # ---- what it keeps for a while
 
@@ -209,9 +250,29 @@ class Sessions:
 
     # ---- how it is done
 
-    async def _newest(self, actor: Actor) -> tuple[list[Turn], list[Vector | None]]:
+    async def _newest(self, actor: Actor) -> tuple[Turns, Sequence[Vector | None]]:
         if self._hot is None:
             turns = await self._log.tail(actor, LOOKED_AT)
             return turns, [None] * len(turns)
         pairs = await self._hot.with_vectors(actor, LOOKED_AT)
         return [turn for turn, _ in pairs], [vector for _, vector in pairs]
+
+
+async def require_session(tx: Transaction, actor: Actor) -> None:
+    """Raise NotFound (``session_not_found``) unless the session has a log or memories of its own."""
+    row = await tx.one(_SQL["known_session"], session_ids(actor))
+    if row is None or not row["known"]:
+        raise unknown_session()
+
+
+def _info(row: Mapping[str, Any]) -> SessionInfo:
+    return SessionInfo(
+        session_id=row["session_id"],
+        project_id=row["project_id"],
+        started_at=row["started_at"],
+        last_active_at=row["last_active_at"],
+        closed_at=row["closed_at"],
+        turns=row["last_seq"],
+        extracted=row["extracted_seq"],
+        summary_version=row["summary_version"],
+    )

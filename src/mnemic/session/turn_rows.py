@@ -14,8 +14,8 @@ Row = Mapping[str, Any]
 _SEALED = ("content", "speaker", "tool_calls", "tool_call_id", "intent")
 
 
-def turn_row(key: DataKey, ids: Params, turn: Turn) -> Params:
-    """Return the columns of a turn that has its ``seq`` and its time."""
+def turn_row(key: DataKey, ids: Params, turn: Turn, seq: int) -> Params:
+    """Return the columns of a turn that gets the number ``seq``."""
     texts = {
         "content": turn.content,
         "speaker": turn.speaker,
@@ -24,10 +24,10 @@ def turn_row(key: DataKey, ids: Params, turn: Turn) -> Params:
         "intent": turn.intent,
     }
     sealed = {
-        f"{name}_enc": None if text is None else key.seal(text, _at(ids, turn.seq, name))
+        f"{name}_enc": None if text is None else key.seal(text, _at(ids, seq, name))
         for name, text in texts.items()
     }
-    told = {"seq": turn.seq, "role": turn.role, "created_at": turn.created_at}
+    told = {"seq": seq, "role": turn.role, "created_at": turn.created_at}
     mac = None if turn.client_id is None else client_mac(key, turn.client_id)
     return ids | told | sealed | {"pinned": turn.pinned, "client_mac": mac}
 

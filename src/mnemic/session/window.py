@@ -12,11 +12,12 @@ import os
 from collections.abc import Awaitable, Callable, Sequence
 from typing import NamedTuple
 
+import structlog
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from mnemic.checks import whole
 from mnemic.crypto import DataKey
-from mnemic.errors import InvalidInput, MnemicError, StorageError
+from mnemic.errors import InvalidInput, MnemicError
 from mnemic.keys import KeyRing
 from mnemic.model import Actor, Turn, Vector, known_actor
 from mnemic.session.messages import MAX_READ, Logged, MessageLog, read_turns, session_ids
@@ -32,7 +33,7 @@ from mnemic.session.window_counts import WindowCounts
 from mnemic.session.window_keys import WindowKey
 from mnemic.session.window_store import Bounds, Found, WindowStore
 from mnemic.session.window_trust import Place, Trust, newest
-from mnemic.storage.pool import Database
+from mnemic.storage.pool import Database, Transaction
 from mnemic.storage.redis_calls import RedisAway
 from mnemic.storage.statements import statements
 
@@ -40,6 +41,7 @@ __all__ = ["Bounds", "Encode", "Window", "WindowCounts"]
 
 VERIFY_EVERY = 60.0
 """Seconds for which a process takes a window without asking the log how new it is."""
+_LOG = structlog.get_logger("mnemic.window")
 _SQL = statements("window")
 Told = Callable[[Actor, Sequence[Vector]], None]
 """Is given the vectors of what an actor's user said; must not wait."""
@@ -97,13 +99,17 @@ class Window:
         if vectors and len(vectors) != len(turns):
             raise InvalidInput("vectors_not_matching", "Give one vector for each turn, or none.")
         store, trust = self._store, self._trust
+        place: Place | None = None
         try:
             logged, vectors = await self._logged(actor, turns, vectors)
-        except (asyncio.CancelledError, StorageError):
+            if trust is not None and logged.seqs:
+                place = await trust.logged(actor, max(logged.seqs))
+        except InvalidInput:
+            raise  # before anything was logged
+        except BaseException:
             self._doubt(actor)  # what was logged then is not known
             raise
-        if store is not None and trust is not None and logged.seqs:
-            place = await trust.logged(actor, max(logged.seqs))
+        if store is not None and place is not None:
             if len(logged.new) != len(vectors):  # some were there before
                 known = dict(zip(logged.seqs, vectors, strict=False))
                 vectors = [known.get(turn.seq or 0) for turn in logged.new] if known else ()
@@ -183,12 +189,14 @@ class Window:
         if key is not None:
             await self.remove([WindowKey.of(key).name(actor)])
 
-    async def names(self, actor: Actor) -> list[bytes]:
-        """Return the names of all windows of the actor's user: before an erase, for ``remove`` after it."""
+    async def names(self, tx: Transaction, actor: Actor) -> list[bytes]:
+        """Return the names of all windows of the actor's user: before an erase, for ``remove`` after it.
+
+        ``tx`` has the user to itself, so that no session begins meanwhile.
+        """
         scope = {"user_id": known_actor(actor).user, "sessions_scope": actor.session_prefix}
-        async with self._database.transaction(actor, consent=False) as tx:
-            rows = await tx.all(_SQL["sessions"], scope)
-            key = await self._keys.find(tx, actor)
+        rows = await tx.all(_SQL["sessions"], scope)
+        key = await self._keys.find(tx, actor)
         if key is None:
             return []
         secret = WindowKey.of(key)
@@ -312,7 +320,9 @@ class Window:
         wanted = [n for n, vector in enumerate(known) if vector is None]
         try:
             made = await encode(actor, [turns[n].content for n in wanted]) if wanted else ()
-        except MnemicError:
+        except Exception as error:  # noqa: BLE001 - the turn is logged all the same
+            if not isinstance(error, MnemicError):
+                _LOG.warning("turns not encoded", error=type(error).__name__)
             made = [None] * len(wanted)
         self.counts.unencoded += sum(vector is None for vector in made)
         for n, vector in zip(wanted, made, strict=True):

@@ -40,6 +40,7 @@ _LONG = 16_000
 """Characters after which a block takes no further turn."""
 _HEAD = struct.Struct(">cQIII")
 _NONCE = 12
+_written = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 class DamagedBlock(ValueError):
@@ -143,7 +144,7 @@ def _block(
 ) -> bytes:
     first = turns[0].seq
     assert first is not None, "only logged turns have a place in a window"
-    rows = json.dumps([_row(turn) for turn in turns], ensure_ascii=False, separators=(",", ":"))
+    rows = _written([_row(turn) for turn in turns])
     plain = rows.encode()
     known = _halves(vectors) if any(vectors) else b""
     lengths = (len(plain) + _NONCE + 16, len(known) + _NONCE + 16 if known else 0)

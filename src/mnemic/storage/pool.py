@@ -103,7 +103,7 @@ class Database:
     async def close(self) -> None:
         """Close all connections; idempotent. Raises InvalidInput (``other_event_loop``)."""
         if self._loop is not None:
-            self._require_own_loop()
+            self.require_own_loop()
         await self._pool.close()
 
     @asynccontextmanager
@@ -168,24 +168,41 @@ class Database:
         params: Params,
         *,
         consent: bool = True,
-        attempts: int = _ATTEMPTS,
     ) -> Answer:
-        """Run one statement that says itself who asks, in one round trip.
+        """Run one statement that reads and says itself who asks, in one round trip.
 
-        One that writes has a single attempt: whether it did when its connection was lost, it cannot know. It
-        names what it needs as ``{schema}.name``, takes the actor as ``asker...`` and tells the user's
+        It names what it needs as ``{schema}.name``, takes the actor as ``asker...`` and tells the user's
         ``user_status`` and ``remember`` in its first row. Raises as ``transaction`` does.
         """
         named = qualified(statement, self.schema)
         try:
-            answer = await self._answer(named, params | asker(known_actor(actor)), attempts)
+            answer = await self._answer(named, params | asker(known_actor(actor)), _ATTEMPTS)
             if self._sleeps(actor, answer.head["user_status"], answer.head):
                 await self._wake(actor)
-                answer = await self._answer(named, params | asker(actor), attempts)
+                answer = await self._answer(named, params | asker(actor), _ATTEMPTS)
         except psycopg.Error as error:
             raise translate(error) from error
         self.admit(answer.head["user_status"], answer.head["remember"] if consent else "granted")
         return answer
+
+    async def ask_for_many(self, statement: LiteralString, params: Params) -> list[DictRow]:
+        """Run one statement that writes for several actors and says itself who they are; return its rows.
+
+        It has a single attempt: whether it did its work when its connection was lost, nobody knows. ``meet``
+        takes a row of it. Raises the errors of ``storage.failures``.
+        """
+        try:
+            answer = await self._answer(qualified(statement, self.schema), params, 1)
+        except psycopg.Error as error:
+            raise translate(error) from error
+        return answer.all
+
+    def meet(self, actor: Actor, row: DictRow) -> bool:
+        """Return whether an actor is awake whom a statement for many has met; raises as ``admit``."""
+        if self._sleeps(actor, row["user_status"], row):
+            return False
+        self.admit(row["user_status"], row["remember"])
+        return True
 
     @asynccontextmanager
     async def system(self) -> AsyncIterator[Transaction]:
@@ -251,8 +268,10 @@ class Database:
                 return conn, await cursor.fetchone()
             except BaseException as error:
                 lost = isinstance(error, psycopg.OperationalError) and conn.closed
-                await _roll_back(conn)
-                await self._give_back(conn)
+                try:
+                    await _roll_back(conn)
+                finally:
+                    await self._give_back(conn)
                 if not lost or attempt == _ATTEMPTS - 1:
                     raise
             await self._recover()
@@ -275,7 +294,7 @@ class Database:
         raise AssertionError("unreachable")
 
     async def _take(self) -> AsyncConnection[DictRow]:
-        self._require_own_loop()
+        self.require_own_loop()
         try:
             conn = await self._pool.getconn()
         except PoolTimeout as error:
@@ -305,7 +324,8 @@ class Database:
     async def _configure(self, conn: AsyncConnection[DictRow]) -> None:
         self._types = await learn(conn)
 
-    def _require_own_loop(self) -> None:
+    def require_own_loop(self) -> None:
+        """Raise InvalidInput (``service_not_open``, ``other_event_loop``) for whoever must not use this."""
         if self._loop is None:
             raise InvalidInput("service_not_open", "Open the database first: async with.")
         if asyncio.get_running_loop() is not self._loop:

@@ -66,7 +66,8 @@ class Transaction:
     ``model_id`` is the embedding model of its user's vectors when the transaction began,
     ``deployment_model_id`` that of all projects; ``role`` is the user's role in the actor's project, None for
     no member; ``project_keys`` changes with that project's keys. ``audit`` is where the audit's next entry
-    goes, where that was read ahead; who counts on it commits only if nobody wrote one meanwhile.
+    goes, where that was read ahead; who counts on it commits only if nobody wrote one meanwhile. ``keyed``
+    are the scopes that got a key in it: nobody may count on such a key before the commit.
     """
 
     conn: AsyncConnection[DictRow]
@@ -80,6 +81,7 @@ class Transaction:
     deployment_model_id: int | None = None
     audit: DictRow | None = None
     waiting: list[tuple[LiteralString, Params]] = field(default_factory=list)
+    keyed: set[str] = field(default_factory=set)
 
     async def all(self, statement: LiteralString, params: Params | None = None) -> list[DictRow]:
         """Run a statement and return its rows."""

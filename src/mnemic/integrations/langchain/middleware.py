@@ -37,6 +37,7 @@ from mnemic.integrations.langchain.tools import ADD, SEARCH, memory_tools
 from mnemic.integrations.langchain.turns import last_said, turns_of
 from mnemic.integrations.running import run_of
 from mnemic.model import MAX_QUERY, Actor
+from mnemic.text import normalise
 
 _LOG = structlog.get_logger("mnemic.agent")
 _PASSING = (ConsentRequired, StorageError, EmbeddingError, ChatError, RateLimited, Conflict)
@@ -120,7 +121,7 @@ class MemoryInjection(AgentMiddleware[MemoryState, Any, Any]):
     def _asked(self, request: Request) -> tuple[Actor, str] | None:
         """Return who asks and what about; None where nothing is to be looked up."""
         actor = self._use.asker(request.runtime)
-        query = last_said(request.messages)[-MAX_QUERY:]
+        query = normalise(last_said(request.messages)).text[-MAX_QUERY:]
         return None if actor is None or not query.strip() else (actor, query)
 
     async def _known(self, actor: Actor, query: str) -> str:
@@ -221,7 +222,7 @@ class MemoryMiddleware(MemoryInjection):
 
     async def _learnt(self, actor: Actor, state: MemoryState) -> dict[str, Any] | None:
         logged = await self._logged(actor, state)
-        said = last_said(state["messages"])
+        said = normalise(last_said(state["messages"])).text
         if said.strip():
             await self._use.attempt(learn(self._use.crossing.service, actor, said), None)
         return logged

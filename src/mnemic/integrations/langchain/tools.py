@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Coroutine, Mapping
+from functools import partial
 from typing import Annotated, Any
 
 from langchain_core.messages import BaseMessage
@@ -17,6 +18,7 @@ from pydantic import Field
 
 from mnemic.errors import InvalidInput, MnemicError
 from mnemic.integrations.crossing import AnyMemory, Crossing
+from mnemic.integrations.faults import unfit
 from mnemic.integrations.identity import Run, actor_of, enabled
 from mnemic.integrations.langchain.turns import said_by_user
 from mnemic.integrations.running import run_of
@@ -172,8 +174,12 @@ def _tool(name: str, description: str, function: Any, coroutine: Any) -> BaseToo
         name=name,
         description=description,
         handle_tool_error=True,
-        handle_validation_error=True,
+        handle_validation_error=partial(_unfit, name),
     )
+
+
+def _unfit(name: str, error: Any) -> str:
+    return str(unfit(name, error))
 
 
 class _Told:

@@ -7,6 +7,7 @@ there any more is left out.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterator, Sequence
 
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, ToolMessage
@@ -18,6 +19,8 @@ LONGEST = 200_000
 """Characters of one message that are logged."""
 _MAX_ID = 200
 _MAX_CALLS = 100
+_HALF = re.compile("[\ud800-\udfff]")
+"""Half of a pair of surrogates, which no encoding has."""
 
 
 def turns_of(messages: Sequence[BaseMessage], after: str | None = None) -> list[Turn]:
@@ -60,6 +63,8 @@ def _turn(number: int, message: BaseMessage, called: set[str | None]) -> Iterato
             client_id = _client_id(number, "assistant", message)
             yield Turn("assistant", text, tool_calls=calls, client_id=client_id)
     elif isinstance(message, ToolMessage) and message.tool_call_id in called:
+        if not _id(message.tool_call_id):
+            return
         client_id = _client_id(number, "tool", message)
         yield Turn("tool", text, tool_call_id=message.tool_call_id, client_id=client_id)
 
@@ -70,9 +75,12 @@ def _calls(message: AIMessage) -> tuple[ToolCall, ...]:
         calls = tool_calls_of([dict(call) for call in message.tool_calls])
     except InvalidInput:
         return ()
-    return tuple(
-        call for call in calls[:_MAX_CALLS] if max(len(call.id), len(call.name)) <= _MAX_ID
-    )
+    return tuple(call for call in calls[:_MAX_CALLS] if _id(call.id) and _id(call.name))
+
+
+def _id(value: object) -> bool:
+    """Tell whether a log can hold an id, or a name, as it is."""
+    return isinstance(value, str) and 1 <= len(value) <= _MAX_ID and not _HALF.search(value)
 
 
 def _made(message: BaseMessage) -> bool:
@@ -81,7 +89,7 @@ def _made(message: BaseMessage) -> bool:
 
 
 def _client_id(number: int, role: str, message: BaseMessage) -> str:
-    if message.id is not None and 1 <= len(message.id) <= _MAX_ID:
+    if message.id is not None and _id(message.id):
         return message.id
     told = f"{number}\0{role}\0{message.text}"
     return f"lc-{hashlib.sha256(told.encode('utf-8', 'surrogatepass')).hexdigest()[:32]}"

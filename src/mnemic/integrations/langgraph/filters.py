@@ -16,7 +16,7 @@ from typing import Any
 from mnemic.errors import InvalidInput
 
 OPERATORS = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
-MAX_FILTER = 16_384
+MAX_FILTER, MAX_LEVELS = 16_384, 64
 Path = tuple[str, ...]
 
 
@@ -30,12 +30,20 @@ def checked_filter(given: object) -> Mapping[str, Any]:
     if not isinstance(given, Mapping):
         raise _invalid()
     try:
-        if len(json.dumps(given, allow_nan=False)) > MAX_FILTER:
+        if len(json.dumps(given, allow_nan=False)) > MAX_FILTER or _deeper(given, MAX_LEVELS):
             raise _invalid()
     except (TypeError, ValueError, RecursionError):
         raise _invalid() from None
     _require_known(given)
     return given
+
+
+def _deeper(value: object, levels: int) -> bool:
+    """Tell whether objects and lists lie in each other more than so deep."""
+    if not isinstance(value, Mapping | list | tuple):
+        return False
+    inner = value.values() if isinstance(value, Mapping) else value
+    return levels == 0 or any(_deeper(one, levels - 1) for one in inner)
 
 
 def matches(value: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
@@ -146,5 +154,6 @@ def _require_known(wanted: Mapping[str, Any]) -> None:
 def _invalid() -> InvalidInput:
     return InvalidInput(
         "invalid_filter",
-        f"A filter is an object of JSON with text keys, of at most {MAX_FILTER:,} characters.",
+        f"A filter is an object of JSON with text keys, of at most {MAX_FILTER:,} characters and"
+        f" {MAX_LEVELS} levels.",
     )

@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from mnemic.errors import InvalidInput, NotFound
+from mnemic.errors import Conflict, InvalidInput, NotFound, PermissionDenied
 from mnemic.integrations.langgraph.entries import (
     Entry,
     entry_mac,
@@ -25,19 +25,24 @@ from mnemic.integrations.langgraph.entries import (
 from mnemic.integrations.langgraph.places import Place
 from mnemic.integrations.langgraph.refusals import MemoryRefused
 from mnemic.item_rows import open_item
+from mnemic.keys import with_keys_of_now
 from mnemic.longterm.changes import UNCHANGED
 from mnemic.longterm.draft import Draft, checked
+from mnemic.longterm.known import lock
 from mnemic.model import MEMORY_TYPES, Actor, MemoryItem, MemoryType, Source, Verdict
 from mnemic.permissions import require
 from mnemic.service import MemoryService
 from mnemic.storage.statements import statements
-from mnemic.storage.transaction import Transaction
+from mnemic.storage.transaction import Deed, Transaction
 
 _SQL = statements("store")
 TEXT_FIELDS = ("content", "text", "memory", "data")
 """Where a value in a namespace of memories has its text: the first of these that it has."""
 _META = "store"
 _KEPT = ("active", "pending")
+_MOVED = ("version_conflict", "item_not_found", "item_retired")
+"""What a put hears of a memory that others changed or deleted since it was read."""
+_TRIES = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +84,19 @@ class Memories:
     async def put(
         self, actor: Actor, place: Place, key: str, value: Mapping[str, Any], minutes: float | None
     ) -> Verdict:
-        """Put a value as a memory. Raises MemoryRefused where the gate says no after all."""
+        """Put a value as a memory. Of puts at once the last one counts. Raises MemoryRefused where the gate
+        says no after all."""
+        for _ in range(_TRIES):
+            try:
+                return await self._put(actor, place, key, value, minutes)
+            except (Conflict, NotFound) as error:
+                if error.code not in _MOVED:
+                    raise
+        return await self._put(actor, place, key, value, minutes)
+
+    async def _put(
+        self, actor: Actor, place: Place, key: str, value: Mapping[str, Any], minutes: float | None
+    ) -> Verdict:
         draft = self._draft(value, place.scope, minutes)
         link = await self.link(actor, place, key)
         if link is not None and link.made and link.item.status in _KEPT:
@@ -109,8 +126,7 @@ class Memories:
                 await self._service.delete(actor, item.id)
             return item is not None
         if link.made:
-            await self._service.delete(actor, link.item.id)
-            return True
+            return await self._gone(actor, link.item.id)
         async with self._database.transaction(actor) as tx:
             params = {
                 "scope_key": place.scope_key,
@@ -141,12 +157,14 @@ class Memories:
             for item in items
         ]
 
+    @with_keys_of_now
     async def link(self, actor: Actor, place: Place, key: str) -> Link | None:
         """Return what stands under a key, in whatever status."""
         async with self._database.transaction(actor) as tx:
             mac = await self._mac(tx, actor, place, key)
             return next(iter(await self._read(tx, actor, place.scope_key, entries=[mac])), None)
 
+    @with_keys_of_now
     async def links(
         self, actor: Actor, place: Place, *, items: Sequence[UUID] | None = None
     ) -> list[Link]:
@@ -180,18 +198,28 @@ class Memories:
             await self._service.delete(actor, before.id)
         return verdict
 
+    @with_keys_of_now
     async def _keep(
         self, actor: Actor, place: Place, key: str, verdict: Verdict, before: Link | None
     ) -> None:
-        """Let a key name the memory that its value is now."""
+        """Let a key name the memory that its value is now; what another put at once made of it goes."""
         duplicate = verdict.outcome == "duplicate"
         item_id = verdict.of if duplicate else verdict.id
         same = before is not None and before.item.id == item_id
+        known = {item_id, None if before is None else before.item.id}
         async with self._database.transaction(actor) as tx:
             data_key = await self._service.deployment.keys.obtain(tx, actor, place.scope_key)
+            mac = entry_mac(data_key, place.known_as, key)
+            await lock(tx, place.scope_key)  # as whoever writes a memory, or deletes one
+            if await tx.one(_SQL["there"], {"scope_key": place.scope_key, "id": item_id}) is None:
+                raise Conflict("version_conflict", "The memory was deleted meanwhile: put again.")
+            other = next(iter(await self._read(tx, actor, place.scope_key, entries=[mac])), None)
+            deeds: list[Deed] = []
+            if other is not None and other.made and other.item.id not in known:
+                deeds = await self._displace(tx, actor, other.item.id)
             row = {
                 "scope_key": place.scope_key,
-                "entry_mac": entry_mac(data_key, place.known_as, key),
+                "entry_mac": mac,
                 "owner_id": actor.user,
                 "prefixes_mac": prefixes_mac(data_key, place.namespace),
                 "item_id": item_id,
@@ -201,7 +229,26 @@ class Memories:
             if place.scope == "project":
                 require(tx.role, "create")
             await tx.run(_SQL["link"], row)
-            await tx.answer(verdict)
+            await tx.answer(verdict, *deeds)
+
+    async def _displace(self, tx: Transaction, actor: Actor, item_id: UUID) -> list[Deed]:
+        """Delete the memory that another put at once left under a key; return what was done."""
+        items = self._service.parts.items
+        try:
+            held, row = await items.hold(tx, actor, item_id, "delete")
+        except PermissionDenied:
+            return []  # another member's, who keeps it, under its id
+        gone = await items.remove(held, item_id)
+        states = {item_id: row["version"]}
+        return [Deed("delete_memory", one, states.get(one, "superseded")) for one in gone]
+
+    async def _gone(self, actor: Actor, item_id: UUID) -> bool:
+        """Delete a memory; tell whether somebody else was not quicker."""
+        try:
+            await self._service.delete(actor, item_id)
+        except NotFound:
+            return False
+        return True
 
     async def _mac(self, tx: Transaction, actor: Actor, place: Place, key: str) -> bytes:
         data_key = await self._service.deployment.keys.find(tx, actor, place.scope_key)

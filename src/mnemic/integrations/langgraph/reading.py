@@ -13,7 +13,7 @@ from langgraph.store.base import (
     SearchOp,
 )
 
-from mnemic.checks import whole
+from mnemic.checks import one_of, whole
 from mnemic.integrations.langgraph.asking import checked_query, meanings, ranked
 from mnemic.integrations.langgraph.entries import Entry
 from mnemic.integrations.langgraph.filters import checked_filter, matches
@@ -29,14 +29,15 @@ from mnemic.integrations.langgraph.places import (
 )
 from mnemic.integrations.langgraph.refill import refill
 from mnemic.integrations.langgraph.shelf import Shelf, Under
+from mnemic.keys import with_keys_of_now
 from mnemic.model import Actor, MemoryItem
-from mnemic.permissions import require_member
+from mnemic.permissions import require_member, require_within
 from mnemic.service import MemoryService
-from mnemic.storage.transaction import Transaction
 
 MAX_LIMIT = 1_000
 _MOST_HITS = 100
 _PAGE = 500
+_MATCHES = ("prefix", "suffix")
 Scored = tuple[float | None, Entry]
 
 
@@ -58,6 +59,7 @@ class Reading:
         self._actor = actor
         self._database = service.deployment.database
 
+    @with_keys_of_now
     async def get(self, op: GetOp) -> Item | None:
         """Return what stands under a key."""
         place, key = place_of(op.namespace, self._actor, self._is_memory), checked_key(op.key)
@@ -71,6 +73,7 @@ class Reading:
                 await self._shelf.touch(tx, [(place.scope_key, found[0])])
         return None if found is None else found[1].item()
 
+    @with_keys_of_now
     async def search(self, op: SearchOp) -> list[SearchItem]:
         """Return what fits, the most relevant to the query first, else the last put first.
 
@@ -91,6 +94,7 @@ class Reading:
             found.sort(key=lambda pair: pair[1].put_again_at, reverse=True)
         return [_answer(score, entry) for score, entry in found[op.offset : most]]
 
+    @with_keys_of_now
     async def namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
         """Return the namespaces that fit, in order. Raises InvalidInput as ``search``."""
         whole(op.limit, 1, MAX_LIMIT, "limit")
@@ -98,12 +102,14 @@ class Reading:
         if op.max_depth is not None:
             whole(op.max_depth, 1, MAX_LIMIT, "max_depth")
         conditions = tuple(op.match_conditions or ())
+        for condition in conditions:
+            one_of(getattr(condition, "match_type", None), _MATCHES, "match_type")
         paths = [(condition.match_type, checked(condition.path)) for condition in conditions]
         prefix: Namespace = next((path for kind, path in paths if kind == "prefix"), ())
         scopes = scopes_under(prefix, self._actor)
         fixed = prefix[: prefix.index("*")] if "*" in prefix else prefix
         async with self._database.transaction(self._actor) as tx:
-            self._require_seen(tx, scopes)
+            require_within(self._actor, scopes, tx.role)
             every = await self._shelf.namespaces(tx, self._actor, fixed, scopes)
         fitting = (one for one in every if all(_fits(condition, one) for condition in conditions))
         found = sorted({one[: op.max_depth] for one in fitting})
@@ -121,7 +127,7 @@ class Reading:
             {} if query is None else await meanings(self._shelf, self._actor, query, under.scopes)
         )
         async with self._database.transaction(self._actor) as tx:
-            self._require_seen(tx, under.scopes)
+            require_within(self._actor, under.scopes, tx.role)
             if query is not None:
                 best, outdated = await ranked(
                     self._shelf, tx, self._actor, under, query, meant, most
@@ -140,11 +146,6 @@ class Reading:
         if outdated:
             await refill(self._shelf, self._actor, outdated)
         return found
-
-    def _require_seen(self, tx: Transaction, scopes: Sequence[str]) -> None:
-        """Refuse who asks a project alone without belonging to it; among other scopes it is passed over."""
-        if list(scopes) == [self._actor.project_scope]:
-            require_member(tx.role, "project")
 
     async def _remembered(self, under: Under, query: str | None) -> list[Scored]:
         """Return the memories under a prefix: all of a scope for one of its names, else those put there."""

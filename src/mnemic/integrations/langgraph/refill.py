@@ -36,6 +36,7 @@ async def refill(shelf: Shelf, actor: Actor, outdated: Sequence[Named]) -> int:
             fresh.append(row | vectors)
     if not fresh:
         return 0
+    fresh.sort(key=lambda row: (row["scope_key"], bytes(row["entry_mac"])))  # as all write them
     async with database.transaction(actor) as tx:
         return sum([await tx.run(_SQL["revector"], row) for row in fresh])
 

@@ -46,6 +46,8 @@ _SQL = statements("store")
 _PAGE = 200
 _LONG = 20_000
 """Characters above which a value is looked through for secrets in a thread of its own."""
+_KEPT = "kept"
+"""The state of a value as the audit knows it: it is there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,14 +105,12 @@ class Shelf:
     ) -> list[Deed]:
         """Put and remove values, and return what was done for the audit."""
         deeds: list[Deed] = []
-        for put, ready in zip(puts, prepared, strict=True):
+        for key, mac, put, ready in await self._in_order(tx, actor, puts, prepared):
             scope_key = put.place.scope_key
-            key = await self.parts.deployment.keys.obtain(tx, actor, scope_key)
-            mac = entry_mac(key, put.place.known_as, put.key)
             there = await self._require_role(tx, actor, put.place, mac)
             if put.value is None:
                 gone = await tx.run(_SQL["remove"], {"scope_key": scope_key, "entries": [mac]})
-                deeds += [Deed("delete_value", mac.hex())] if gone else []
+                deeds += [Deed("delete_value", mac.hex(), there or _KEPT)] if gone else []
                 continue
             row = {
                 "scope_key": scope_key,
@@ -123,8 +123,9 @@ class Shelf:
                 "ttl": None if put.minutes is None else timedelta(minutes=put.minutes),
             }
             row |= sealed(key, scope_key, put.place.namespace, put.key, ready["text"], put.paths)
-            await tx.run(_SQL["put"], row | searchable(key, ready["texts"]))
-            deeds.append(Deed("put_value", mac.hex(), there or None))
+            was = await tx.one(_SQL["put"], row | searchable(key, ready["texts"]))
+            before = there or (_KEPT if was and was["replaced"] else None)
+            deeds.append(Deed("put_value", mac.hex(), before, _KEPT))
         return deeds
 
     async def sweep(self, tx: Transaction, scopes: Sequence[str]) -> None:
@@ -202,6 +203,17 @@ class Shelf:
         return {"embeddings": HalfVectors(made), "model_id": model.model_id if whole else None}
 
     # ---- how it is done
+
+    async def _in_order(
+        self, tx: Transaction, actor: Actor, puts: Sequence[Put], prepared: Sequence[dict[str, Any]]
+    ) -> list[tuple[DataKey, bytes, Put, dict[str, Any]]]:
+        """Return puts with key and keyed hash, in the one order in which all write rows: so nobody waits for
+        somebody who waits for them."""
+        found = []
+        for put, ready in zip(puts, prepared, strict=True):
+            key = await self.parts.deployment.keys.obtain(tx, actor, put.place.scope_key)
+            found.append((key, entry_mac(key, put.place.known_as, put.key), put, ready))
+        return sorted(found, key=lambda one: (one[2].place.scope_key, one[1]))
 
     async def keys_of(
         self, tx: Transaction, actor: Actor, scopes: Sequence[str]

@@ -39,6 +39,7 @@ from mnemic.integrations.langgraph.reading import Reading
 from mnemic.integrations.langgraph.refusals import MemoryRefused, OnVerdict
 from mnemic.integrations.langgraph.shelf import Put, Shelf
 from mnemic.integrations.running import current_run
+from mnemic.keys import with_keys_of_now
 from mnemic.model import Actor, Source, Verdict
 
 __all__ = ["MnemicStore"]
@@ -153,10 +154,7 @@ class MnemicStore(BaseStore):
         for put in passed:
             await self._remember(actor, memories, put)
         if admitted:
-            async with shelf.parts.deployment.database.transaction(actor) as tx:
-                deeds = await shelf.write(tx, actor, admitted, prepared)
-                await shelf.sweep(tx, list(dict.fromkeys(put.place.scope_key for put in admitted)))
-                await tx.answer(None, *deeds)
+            await _keep(actor, shelf, admitted, prepared)
 
     async def _passes(self, actor: Actor, memories: Memories, put: Put) -> bool:
         verdict = None if put.value is None else await memories.refused(actor, put.value)
@@ -186,10 +184,27 @@ class MnemicStore(BaseStore):
 
     def _put(self, op: PutOp, actor: Actor) -> Put:
         place = place_of(op.namespace, actor, self._is_memory)
-        paths: Sequence[str] = () if op.index is False else self._fields
-        if isinstance(op.index, list | tuple):
-            paths = op.index
+        paths = self._fields if op.index is None else _paths(op.index)
         return Put(place, checked_key(op.key), op.value, paths, _minutes(op.ttl))
+
+
+@with_keys_of_now
+async def _keep(
+    actor: Actor, shelf: Shelf, admitted: Sequence[Put], prepared: Sequence[dict[str, Any]]
+) -> None:
+    async with shelf.parts.deployment.database.transaction(actor) as tx:
+        deeds = await shelf.write(tx, actor, admitted, prepared)
+        await shelf.sweep(tx, list(dict.fromkeys(put.place.scope_key for put in admitted)))
+        await tx.answer(None, *deeds)
+
+
+def _paths(index: object) -> Sequence[str]:
+    """Return what of a value is searched. Raises InvalidInput (``invalid_index``)."""
+    if index is False:
+        return ()
+    if not isinstance(index, list | tuple) or not all(isinstance(path, str) for path in index):
+        raise InvalidInput("invalid_index", "index is False, or a list of paths such as a.b.")
+    return index
 
 
 def _minutes(value: object) -> float | None:

@@ -43,7 +43,7 @@ class ItemAnswer(BaseModel):
 
 
 class HitAnswer(BaseModel):
-    """One memory that a search found, and how well it fits (0 to 1)."""
+    """One memory that a search found. The score (0 to 1) holds its confidence too: 0.4 may fit nothing."""
 
     score: float
     memory: ItemAnswer

@@ -6,24 +6,18 @@ Streams carry a heartbeat. Who asks stands in the request's headers, never in it
 
 from __future__ import annotations
 
-import json
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from mnemic.access.apikeys import Right
 from mnemic.access.credentials import Identity
-from mnemic.errors import (
-    ConfigurationError,
-    InvalidInput,
-    MnemicError,
-    RateLimited,
-    StorageError,
-    Unauthenticated,
-)
+from mnemic.access.problems import MEDIA_TYPE, problem_of
+from mnemic.errors import MnemicError, Unauthenticated
 from mnemic.integrations.mcp.door import Caller, Door
 from mnemic.integrations.mcp.server import make_server
 from mnemic.model import Actor
@@ -95,7 +89,7 @@ class Endpoint:
             if self._rates is not None:
                 await self._rates.admit(identity.rate_key)
         except MnemicError as error:
-            await _refuse(error, send)
+            await _refuse(error, scope, receive, send)
             return
         state = scope.setdefault("state", {})
         state["credential"], state["template"] = identity.credential, PATH
@@ -131,35 +125,13 @@ def _headers(scope: Scope) -> list[tuple[str, str]]:
     return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
 
 
-def _status(error: MnemicError) -> int:
-    if isinstance(error, Unauthenticated):
-        return 401
-    if isinstance(error, RateLimited):
-        return 429
-    if isinstance(error, ConfigurationError | StorageError):
-        return 503
-    return 400 if isinstance(error, InvalidInput) else 403
-
-
-async def _refuse(error: MnemicError, send: Send) -> None:
-    """Answer with a problem, as the REST service does."""
-    status = _status(error)
-    headers = [(b"content-type", b"application/problem+json")]
-    if status == 401:
-        headers.append((b"www-authenticate", b'Bearer realm="mnemic"'))
-    if isinstance(error, RateLimited):
-        seconds = max(1, round(float(str(error.details.get("retry_after", 1)))))
-        headers.append((b"retry-after", str(seconds).encode()))
-    body = json.dumps(
-        {
-            "type": f"urn:mnemic:reason:{error.code}",
-            "title": error.message,
-            "status": status,
-            "code": error.code,
-        }
-    ).encode()
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+async def _refuse(error: MnemicError, scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer with the problem that the REST service answers with."""
+    problem, state = problem_of(error), scope.setdefault("state", {})
+    state["code"], state["template"] = problem.code, PATH
+    body = problem.body(state.get("request_id"))
+    response = Response(body, problem.status, dict(problem.headers), MEDIA_TYPE)
+    await response(scope, receive, send)
 
 
 async def _lifespan(endpoint: Endpoint, receive: Receive, send: Send) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, suppress
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
 from mnemic.errors import MnemicError
 from mnemic.integrations.mcp.door import Memory, fixed
@@ -36,7 +36,7 @@ async def _opened(
             async with opening as memory:
                 ready.set_result(memory)
                 await done.wait()
-        except MnemicError as error:
+        except Exception as error:
             if ready.done():
                 raise
             ready.set_exception(error)
@@ -50,6 +50,6 @@ async def _opened(
     finally:
         done.set()
         await holding
-        with suppress(MnemicError):
-            if ready.done():
-                ready.exception()
+        error = ready.exception() if ready.done() and not ready.cancelled() else None
+        if error is not None and not isinstance(error, MnemicError):
+            raise error

@@ -27,6 +27,22 @@ select h.session_id, h.lease_token, h.lease_until > clock_timestamp() as leased,
                and s.closed_at is not null) as closed
 from thread h
 where h.scope_key = %(scope_key)s and h.thread_id = %(thread_id)s
+-- beside others who write it, and before anybody who deletes it
+for key share of h
+
+-- name: hold_still
+-- nobody else writes it until the transaction ends; it is not the more active for that
+select h.session_id
+from thread h
+where h.scope_key = %(scope_key)s and h.thread_id = %(thread_id)s
+for no key update
+
+-- name: take_thread
+-- to delete it: whoever is at it comes first, and is deleted too
+select h.session_id
+from thread h
+where h.scope_key = %(scope_key)s and h.thread_id = %(thread_id)s
+for update
 
 -- name: threads
 select h.thread_id, h.session_id, h.project_id, h.created_at, h.last_active_at, h.lease_until,

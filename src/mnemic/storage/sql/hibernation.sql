@@ -125,6 +125,17 @@ order by due_at, name
 limit 1
 for update skip locked
 
+-- name: whose_store
+-- a dump that is restored elsewhere has another place, or another system
+select d.id, concat_ws('/', b.oid, current_schema()) as place,
+    has_function_privilege('pg_control_system()', 'execute') as may_ask
+from deployment d, pg_database b
+where b.datname = current_database()
+
+-- name: which_system
+select system_identifier
+from pg_control_system()
+
 -- name: removals
 select count(*) filter (where due_at <= now()) as due
 from cold_removal

@@ -301,7 +301,10 @@ set answered_at = now(), answer = 'confirmed'
 where scope_key = %(scope_key)s and item_id = %(id)s and answered_at is null
 
 -- name: open_questions
-select v.item_id, v.reason, v.question_enc, v.asked_at, v.scope_key
+select v.reason as why, v.question_enc, v.asked_at, m.scope_key, m.id, m.scope, m.scope_id, m.owner_id,
+    m.memory_type, m.content_enc, m.source, m.source_id, m.source_seqs, m.confidence, m.visibility, m.status,
+    m.reason_enc, m.metadata_enc, m.created_at, m.recorded_at, m.valid_from, m.valid_to, m.retired_at,
+    m.superseded_by, m.version
 from verification v
 join memory_item m on m.scope_key = v.scope_key and m.id = v.item_id
 where v.scope_key = any(%(scopes)s) and v.answered_at is null and m.owner_id = %(user_id)s

@@ -6,11 +6,12 @@ values (%(name)s)
 on conflict (name) do nothing
 
 -- name: take
--- one worker at a time, until it has not been heard of for a while
+-- one worker at a time, until it has not been heard of for a while; no job is due more than a day ahead: such a
+-- moment comes of a clock that was wrong
 update job_run
 set held_by = %(worker)s, held_until = clock_timestamp() + %(lease)s, began_at = clock_timestamp()
 where name = %(name)s and (held_until is null or held_until <= clock_timestamp())
-  and (%(anyway)s or due_at <= %(now)s::timestamptz)
+  and (%(anyway)s or due_at <= %(now)s::timestamptz or due_at > %(now)s::timestamptz + interval '2 days')
 returning name
 
 -- name: keep

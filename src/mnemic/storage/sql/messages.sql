@@ -17,13 +17,9 @@ insert into message (scope_key, session_id, seq, role, content_enc, speaker_enc,
 values (%(scope_key)s, %(session_id)s, %(seq)s, %(role)s, %(content_enc)s, %(speaker_enc)s, %(created_at)s,
         %(tool_calls_enc)s, %(tool_call_id_enc)s, %(intent_enc)s, %(client_mac)s, %(pinned)s)
 
--- name: append_turns
--- In one round trip, where nothing has to be looked up first: migrations/0017_append.sql.
-select * from {schema}.append_turns(
-    %(asker_scopes)s, %(asker_sessions)s, %(asker)s, %(asker_project)s, %(asker_user)s,
-    %(scope_key)s, %(session_id)s, %(last)s::bigint, %(epoch)s::int, %(unasked)s,
-    %(roles)s::text[], %(contents)s::bytea[], %(speakers)s::bytea[], %(times)s::timestamptz[], %(calls)s::bytea[],
-    %(intents)s::bytea[], %(client_macs)s::bytea[], %(pinned)s::boolean[])
+-- name: append_many
+-- In one round trip, where nothing has to be looked up first: migrations/0018_append_many.sql.
+select * from {schema}.append_many(%(appends)s::json, %(turns)s::json, %(unasked)s)
 
 -- name: logged_as
 select content_enc, created_at

@@ -1,9 +1,26 @@
 -- Sessions as a whole: their summary, what they keep for a while, and their end.
 
 -- name: session
-select project_id, started_at, last_active_at, closed_at, last_seq, extracted_seq, summary_version
+select session_id, project_id, started_at, last_active_at, closed_at, last_seq, extracted_seq, summary_version
 from session
 where scope_key = %(scope_key)s and session_id = %(session_id)s
+
+-- name: known_session
+select exists(select from session where scope_key = %(scope_key)s and session_id = %(session_id)s)
+    or exists(select from memory_item where scope_key = %(scope_key)s) as known
+
+-- name: list
+select session_id, project_id, started_at, last_active_at, closed_at, last_seq, extracted_seq, summary_version
+from session
+where starts_with(scope_key, %(session_scopes)s) and user_id = %(user_id)s
+  and (%(before_at)s::timestamptz is null or (started_at, session_id) < (%(before_at)s, %(before_id)s::text))
+order by started_at desc, session_id desc
+limit %(limit)s
+
+-- name: count
+select count(*) as total
+from session
+where starts_with(scope_key, %(session_scopes)s) and user_id = %(user_id)s
 
 -- name: summary
 select summary_enc, summary_seqs, summary_by, summary_version

@@ -12,10 +12,18 @@ from store_item s
 where s.scope_key = %(scope_key)s and s.entry_mac = any(%(entries)s)
 
 -- name: touch
+-- what somebody else is at gets its time from them
+with free as (
+    select t.scope_key, t.entry_mac
+    from unnest(%(places)s::text[], %(entries)s::bytea[]) as w (scope_key, entry_mac)
+    join store_item t on t.scope_key = w.scope_key and t.entry_mac = w.entry_mac
+    where t.expires_at > clock_timestamp()
+    for no key update of t skip locked
+)
 update store_item s
 set expires_at = clock_timestamp() + s.ttl
-from unnest(%(places)s::text[], %(entries)s::bytea[]) as w (scope_key, entry_mac)
-where s.scope_key = w.scope_key and s.entry_mac = w.entry_mac and s.expires_at > clock_timestamp()
+from free f
+where s.scope_key = f.scope_key and s.entry_mac = f.entry_mac
 
 -- name: put
 insert into store_item as s (scope_key, entry_mac, id, owner_id, prefixes_mac, fields_mac, entry_enc, value_enc,
@@ -30,21 +38,37 @@ set id = excluded.id, owner_id = excluded.owner_id, prefixes_mac = excluded.pref
     n_tokens = excluded.n_tokens, ttl = excluded.ttl, expires_at = excluded.expires_at,
     created_at = case when s.expires_at <= clock_timestamp() then clock_timestamp() else s.created_at end,
     updated_at = clock_timestamp()
+returning (xmax <> 0) as replaced
+
+-- name: there
+select m.id
+from memory_item m
+where m.scope_key = %(scope_key)s and m.id = %(id)s
 
 -- name: link
+-- of several puts of one text, one made the memory, whoever comes last
 insert into store_item as s (scope_key, entry_mac, id, owner_id, prefixes_mac, entry_enc, item_id, made)
 values (%(scope_key)s, %(entry_mac)s, %(id)s, %(owner_id)s, %(prefixes_mac)s, %(entry_enc)s, %(item_id)s, %(made)s)
 on conflict (scope_key, entry_mac) do update
 set id = excluded.id, owner_id = excluded.owner_id, prefixes_mac = excluded.prefixes_mac,
-    entry_enc = excluded.entry_enc, value_enc = null, item_id = excluded.item_id, made = excluded.made, updated_at = clock_timestamp()
+    entry_enc = excluded.entry_enc, value_enc = null, item_id = excluded.item_id,
+    made = excluded.made or (s.made and s.item_id = excluded.item_id), updated_at = clock_timestamp()
 
 -- name: remove
 delete from store_item
 where scope_key = %(scope_key)s and entry_mac = any(%(entries)s)
 
 -- name: sweep
-delete from store_item
-where scope_key = any(%(scopes)s) and expires_at <= clock_timestamp()
+-- what somebody else is at is put anew, or goes with them
+with free as (
+    select t.scope_key, t.entry_mac
+    from store_item t
+    where t.scope_key = any(%(scopes)s) and t.expires_at <= clock_timestamp()
+    for update skip locked
+)
+delete from store_item s
+using free f
+where s.scope_key = f.scope_key and s.entry_mac = f.entry_mac
 
 -- name: page
 -- the values under a prefix, the last put first; "equal" are declared fields that must have a value, and count
