@@ -13,13 +13,12 @@ from uuid import UUID
 
 from mnemic.model import Hit, ResourceHit, Verdict
 
-
 _AS_IT_IS = frozenset({str, int, bool, type(None)})
 
 
 def plain(value: Any) -> Any:
     """Return a value as JSON has it: ids and times as text, dataclasses and mappings as objects."""
-    kind = type(value)
+    kind: Any = type(value)
     if kind in _AS_IT_IS or isinstance(value, (str, int)):
         return value
     if isinstance(value, float):
@@ -28,7 +27,7 @@ def plain(value: Any) -> Any:
         return str(value)
     if isinstance(value, datetime):
         return value.isoformat()
-    if names := _field_names(kind):
+    if (names := _field_names(kind)) is not None:
         return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {str(name): plain(inner) for name, inner in value.items()}
@@ -38,9 +37,9 @@ def plain(value: Any) -> Any:
 
 
 @cache
-def _field_names(kind: type) -> tuple[str, ...]:
-    """Return the names of a dataclass's fields; none for what is no dataclass, or has no field."""
-    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else ()
+def _field_names(kind: type) -> tuple[str, ...] | None:
+    """Return the names of a dataclass's fields, None for any other class."""
+    return tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
 
 
 def verdict_view(verdict: Verdict) -> dict[str, Any]:

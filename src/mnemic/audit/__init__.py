@@ -17,7 +17,7 @@ from mnemic.checks import whole
 from mnemic.crypto import derive, new_secret
 from mnemic.cursors import decode_cursor, encode_cursor
 from mnemic.errors import StorageError
-from mnemic.keys import KeyProvider
+from mnemic.keys import KeyProvider, deployment_secret
 from mnemic.model import Actor, known_actor
 from mnemic.storage.pool import Database, Deed, Transaction
 from mnemic.storage.statements import statements
@@ -25,7 +25,6 @@ from mnemic.storage.statements import statements
 __all__ = ["Audit", "AuditEntry", "AuditKey", "AuditPage", "Place", "open_key"]
 
 _SQL = statements("audit")
-_KEYS = statements("keys")
 _LABEL = "mnemic/audit"
 
 
@@ -164,11 +163,7 @@ async def open_key(tx: Transaction, provider: KeyProvider) -> AuditKey:
 
     It is derived from the random value by which a start proves its key, which lies in the database wrapped.
     """
-    row = await tx.one(_KEYS["deployment"])
-    assert row is not None, "the deployment has no row"
-    context = f"deployment|{row['id']}".encode()
-    secret = await provider.unwrap(row["kek_id"], row["kek_check"], context)
-    return AuditKey(derive(secret, _LABEL))
+    return AuditKey(derive(await deployment_secret(tx, provider), _LABEL))
 
 
 async def _begin(tx: Transaction, key: AuditKey) -> None:

@@ -1,8 +1,8 @@
 """How do several processes serve one address, and what becomes of one that dies?
 
-The supervisor opens the socket and hands it to its workers; the kernel gives each connection to one of them.
-A worker that ends is replaced, and connections that wait meanwhile go to the others. Told to stop, it lets
-every worker finish what it has begun; told twice, it does not wait.
+The supervisor opens the socket and hands it to its workers, which share what comes (``arrivals``). A worker
+that ends is replaced, and connections that wait meanwhile go to the others. Told to stop, it lets every
+worker finish what it has begun; told twice, it does not wait.
 """
 
 from __future__ import annotations

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 import structlog
@@ -14,6 +12,7 @@ from mnemic.errors import reason_of
 from mnemic.model import Actor, Vector
 from mnemic.profile.behaviour import Behaviour, note
 from mnemic.storage.halfvec import HalfVector
+from mnemic.storage.later import Later
 from mnemic.storage.pool import Database, Transaction
 from mnemic.storage.statements import statements
 
@@ -33,15 +32,13 @@ class _Said:
     vectors: list[Vector] = field(default_factory=list)
 
 
-class Intents:
+class Intents(Later):
     """Collects the vectors of users' turns; a crash loses the last seconds of them, no more."""
 
     def __init__(self, database: Database, delay: float = DELAY) -> None:
+        super().__init__(delay, "mnemic-intents")
         self._database = database
-        self._delay = delay
         self._waiting: dict[str, _Said] = {}
-        self._task: asyncio.Task[None] | None = None
-        self._stop = asyncio.Event()
 
     def note(self, actor: Actor, vectors: Sequence[Vector]) -> None:
         """Remember what the actor's user said, as vectors of the model in use for them."""
@@ -50,8 +47,11 @@ class Intents:
         of_job = replace(actor, purpose="job", project=None, session=None)
         said = self._waiting.setdefault(actor.user_scope, _Said(of_job, time.time()))
         said.vectors += vectors[: _OF_ONE - len(said.vectors)]
-        if self._task is None and not self._stop.is_set():
-            self._task = asyncio.create_task(self._later(), name="mnemic-intents")
+        self.soon()
+
+    @property
+    def pending(self) -> bool:
+        return bool(self._waiting)
 
     async def flush(self) -> None:
         """Write what was noted, a user in one transaction; a failure costs that user's alone."""
@@ -62,20 +62,6 @@ class Intents:
                     await _write(tx, said)
             except Exception as error:  # noqa: BLE001 - one user holds up no other
                 _LOG.warning("intents not noted", count=len(said.vectors), **reason_of(error))
-
-    async def close(self) -> None:
-        """Write the rest and stop."""
-        self._stop.set()
-        if self._task is not None:
-            await self._task
-        await self.flush()
-
-    async def _later(self) -> None:
-        while self._waiting and not self._stop.is_set():
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), self._delay)
-            await self.flush()
-        self._task = None
 
 
 async def _write(tx: Transaction, said: _Said) -> None:

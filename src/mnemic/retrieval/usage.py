@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from contextlib import AbstractAsyncContextManager, suppress
+from contextlib import AbstractAsyncContextManager
 from itertools import islice
 
 import structlog
 
 from mnemic.errors import MnemicError
 from mnemic.model import Actor, MemoryItem
+from mnemic.storage.later import Later
 from mnemic.storage.pool import Database, Transaction
 from mnemic.storage.statements import statements
 
@@ -26,15 +26,13 @@ _Uses = Counter[tuple[str, str]]
 """How often each item (scope key, id) was shown."""
 
 
-class UsageMarks:
+class UsageMarks(Later):
     """Collects uses and writes them a little later; a crash loses the last seconds of them, no more."""
 
     def __init__(self, database: Database, delay: float = DELAY) -> None:
+        super().__init__(delay, "mnemic-usage")
         self._database = database
-        self._delay = delay
         self._waiting: dict[tuple[str, str], tuple[Actor, _Uses]] = {}
-        self._task: asyncio.Task[None] | None = None
-        self._stop = asyncio.Event()
 
     def note(self, actor: Actor, items: Iterable[tuple[str, MemoryItem]]) -> None:
         """Remember that these items (scope key and item) were shown to the actor."""
@@ -47,8 +45,11 @@ class UsageMarks:
             if known is None:
                 known = self._waiting[actor.user_scope, project] = (actor, Counter())
             known[1][scope_key, str(item.id)] += 1
-        if self._waiting and self._task is None:
-            self._task = asyncio.create_task(self._later())
+        self.soon()
+
+    @property
+    def pending(self) -> bool:
+        return bool(self._waiting)
 
     async def flush(self) -> None:
         """Write what was noted: many users' own items in one transaction, a project's in one a member."""
@@ -59,13 +60,6 @@ class UsageMarks:
         for (_, project), (actor, uses) in waiting.items():
             if project:
                 await self._write(self._database.transaction(actor), uses)
-
-    async def close(self) -> None:
-        """Write the rest and stop; a flush that is under way is waited for."""
-        self._stop.set()
-        if self._task is not None:
-            await self._task
-        await self.flush()
 
     async def _write_own(self, batch: Sequence[_Uses]) -> None:
         """Write several users' marks; if that fails, each one's alone, so that one does not cost all."""
@@ -104,10 +98,3 @@ class UsageMarks:
                 _LOG.warning("usage marks lost", code=error.code, marks=len(used))
             return False
         return True
-
-    async def _later(self) -> None:
-        while self._waiting and not self._stop.is_set():
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), self._delay)
-            await self.flush()
-        self._task = None

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections import OrderedDict
-from contextlib import suppress
 
 import structlog
 
 from mnemic.errors import MnemicError
+from mnemic.storage.later import Later
 from mnemic.storage.pool import Database
 from mnemic.storage.statements import statements
 
@@ -23,16 +22,14 @@ _KNOWN = 100_000
 _AT_ONCE = 200
 
 
-class Activity:
+class Activity(Later):
     """Collects who was here; a crash loses the last seconds of it, no more."""
 
     def __init__(self, database: Database, delay: float = DELAY) -> None:
+        super().__init__(delay, "mnemic-activity")
         self._database = database
-        self._delay = delay
         self._marked: OrderedDict[str, float] = OrderedDict()
         self._waiting: dict[str, None] = {}
-        self._task: asyncio.Task[None] | None = None
-        self._stop = asyncio.Event()
 
     def note(self, user_scope: str) -> None:
         """Remember that this user was here now; free where that is known already."""
@@ -46,8 +43,11 @@ class Activity:
         if len(self._marked) > _KNOWN:
             self._marked.popitem(last=False)
         self._waiting[user_scope] = None
-        if self._task is None:
-            self._task = asyncio.create_task(self._later(), name="mnemic-activity")
+        self.soon()
+
+    @property
+    def pending(self) -> bool:
+        return bool(self._waiting)
 
     async def flush(self) -> None:
         """Write what was noted, of many users in one transaction."""
@@ -61,17 +61,3 @@ class Activity:
                 _LOG.warning("activity not noted", code=error.code, users=len(some))
                 for user_scope in some:
                     self._marked.pop(user_scope, None)
-
-    async def close(self) -> None:
-        """Write the rest and stop."""
-        self._stop.set()
-        if self._task is not None:
-            await self._task
-        await self.flush()
-
-    async def _later(self) -> None:
-        while self._waiting and not self._stop.is_set():
-            with suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), self._delay)
-            await self.flush()
-        self._task = None
