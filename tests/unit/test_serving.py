@@ -30,11 +30,12 @@ HEAVY = {
 
 def test_a_plan_survives_the_pipe() -> None:
     local = LocalKey("aaaaaaaa", bytes(range(32)), "金")
-    plan = Plan(7, 4, {"data_dir": "/x y", "pool_size": 3, "consent": "required"}, local, True)
+    settings = {"data_dir": "/x y", "pool_size": 3, "consent": "required"}
+    plan = Plan(7, 8, 2, 4, settings, local, True)
     line = plan.to_json()
     assert "\n" not in line
     assert Plan.from_json(line) == plan
-    assert Plan.from_json(Plan(1, 1, {}).to_json()) == Plan(1, 1, {})
+    assert Plan.from_json(Plan(1, 3, 1, 1, {}).to_json()) == Plan(1, 3, 1, 1, {})
     assert json.loads(line)["local"].keys() == {"prefix", "secret_mac", "user"}  # no secret
 
 

@@ -113,7 +113,7 @@ def command(app: typer.Typer, name: str) -> Callable[[Command], Command]:
         def run(**given: Any) -> None:
             out = Output(given.pop("json"))
             try:
-                given = {option: as_said(value) for option, value in given.items()}
+                given = {option: _said(option, value) for option, value in given.items()}
             except InvalidInput as error:
                 out.error(error)
                 raise typer.Exit(USAGE) from None
@@ -152,6 +152,15 @@ def execute(function: Command, common: Common, given: dict[str, Any]) -> int:
         return USAGE if isinstance(error, InvalidInput) else REFUSED
     except KeyboardInterrupt:
         return INTERRUPTED
+
+
+def _said(option: str, value: Any) -> Any:
+    try:
+        return as_said(value)
+    except InvalidInput:
+        if option in ("user", "project", "session"):
+            return value  # refused as every other id that is none
+        raise
 
 
 def as_said(value: Any) -> Any:
