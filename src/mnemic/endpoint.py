@@ -19,9 +19,16 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING
 
-import httpx2
-
 from mnemic.errors import ConfigurationError, MnemicError
+
+try:
+    import httpx2
+except ModuleNotFoundError:
+    raise ConfigurationError(
+        "openai_not_installed",
+        "Calling an endpoint needs more packages: pip install '.[openai]' in the clone.",
+    ) from None
+
 from mnemic.hosts import require_allowed, require_public
 
 if TYPE_CHECKING:

@@ -204,7 +204,7 @@ class Settings(BaseSettings):
     @model_validator(mode="after")
     def _tokens_checked(self) -> Self:
         if self.jwt_jwks_url and self.jwt_public_key_file:
-            raise ValueError("set MNEMIC_JWT_JWKS_URL or MNEMIC_JWT_PUBLIC_KEY_FILE, not both")
+            raise ValueError("Set MNEMIC_JWT_JWKS_URL or MNEMIC_JWT_PUBLIC_KEY_FILE, not both")
         if (self.jwt_jwks_url or self.jwt_public_key_file) and not (
             self.jwt_audience and self.jwt_issuer
         ):
@@ -219,7 +219,7 @@ class Settings(BaseSettings):
             if not self.vault_addr:
                 raise ValueError("MNEMIC_VAULT_ADDR must be set with MNEMIC_KEY_PROVIDER=vault")
             if (self.vault_token is None) == (self.vault_token_file is None):
-                raise ValueError("set MNEMIC_VAULT_TOKEN or MNEMIC_VAULT_TOKEN_FILE, one of them")
+                raise ValueError("Set MNEMIC_VAULT_TOKEN or MNEMIC_VAULT_TOKEN_FILE, one of them")
         return self
 
     @model_validator(mode="after")

@@ -284,6 +284,13 @@ def test_settings_that_would_open_a_door_stop_the_start(given: dict[str, Any]) -
     assert caught.value.code == "bad_setting"
 
 
+@pytest.mark.parametrize("given", [{"jwt_issuer": ISSUER}, {"jwt_audience": AUDIENCE}])
+def test_an_issuer_without_its_keys_stops_the_start(given: dict[str, Any]) -> None:
+    with pytest.raises(ConfigurationError, match="MNEMIC_JWT_JWKS_URL") as caught:
+        tokens_of(Settings.read(**given))
+    assert caught.value.code == "bad_setting"
+
+
 # ---- fuzz
 
 _NAMES = st.sampled_from(

@@ -44,7 +44,7 @@ def test_a_file_declares_what_python_would(tmp_path: Path) -> None:
     [
         ([], "a JSON object of task types"),
         ({"a": {}}, "a must be a list of steps"),
-        ({"a": []}, "2 to 200 steps"),
+        ({"a": []}, "a: This workflow cannot be: it has 2 to 200 steps"),
         ({"a": ["b"]}, "a step of a is an object"),
         ({"a": [{"next": ["b"]}]}, "a step of a is an object"),
         ({"a": [{"name": "b", "nxt": ["c"]}]}, "a step of a is an object"),
@@ -71,6 +71,7 @@ def test_a_file_that_is_not_there_or_no_json_is_told(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError) as away:
         declared(tmp_path / "none.json")
     assert away.value.code == "workflows_unreadable"
+    assert "none.json" in away.value.message
     for raw in (b"{", b"\xff", b"[" * 100_000):
         (tmp_path / "w.json").write_bytes(raw)
         with pytest.raises(ConfigurationError) as broken:

@@ -119,6 +119,8 @@ def test_what_does_not_fit_is_refused(command: Any, kind: type[MnemicError], cod
 def test_an_illegal_move_says_what_is_allowed() -> None:
     error = refusal(History(), Advance(to="completed"))
     assert error.details == {"step": "data_fetch", "allowed": ["validation"]}
+    assert "only validation may follow" in error.message
+    assert "advance it to validation first" in refusal(History(), Complete()).message
 
 
 def test_several_ways_must_be_told_apart() -> None:

@@ -161,10 +161,16 @@ class Authenticator:
 def tokens_of(settings: Settings) -> Tokens | None:
     """Return how JWTs are checked, None where none are taken.
 
-    Raises ConfigurationError (``jwt_key_invalid``, ``jwt_key_unreadable``, ``server_not_installed``) and
-    HostNotAllowed.
+    Raises ConfigurationError (``bad_setting``, ``jwt_key_invalid``, ``jwt_key_unreadable``,
+    ``server_not_installed``) and HostNotAllowed.
     """
     if settings.jwt_jwks_url is None and settings.jwt_public_key_file is None:
+        if settings.jwt_issuer or settings.jwt_audience:
+            raise ConfigurationError(
+                "bad_setting",
+                "MNEMIC_JWT_JWKS_URL or MNEMIC_JWT_PUBLIC_KEY_FILE must be set with"
+                " MNEMIC_JWT_ISSUER and MNEMIC_JWT_AUDIENCE: without keys no JWT is taken.",
+            )
         return None
     require_server_extra()
     assert settings.jwt_audience is not None  # settings check the four together
@@ -211,7 +217,12 @@ def _bearer(values: list[str]) -> str:
         raise Unauthenticated("credential_missing", "Send an API key: Authorization: Bearer mk_...")
     scheme, _, token = values[0].strip().partition(" ")
     token = token.strip()
-    if len(values) > 1 or scheme.lower() != "bearer" or not token or not token.isascii():
+    if scheme.lower() != "bearer":
+        raise Unauthenticated(
+            "credential_invalid",
+            "Write the header so: Authorization: Bearer, a space, the credential.",
+        )
+    if len(values) > 1 or not token or not token.isascii():
         raise invalid()
     return token
 

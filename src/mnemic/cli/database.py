@@ -70,16 +70,21 @@ async def show_status(common: Common) -> int:
         "applied": sorted(applied),
         "pending": waiting,
         "embedded": addresses.joined is not None,
+        "data_dir": addresses.data_dir,
     }
     lines = [
         f"schema    {settings.db_schema}",
         f"applied   {_numbers(sorted(applied))}",
         f"pending   {_numbers(waiting)}",
     ]
+    if waiting:
+        lines.append(f"next      mnemic db {'migrate' if applied else 'init'}")
     if applied and not waiting:
         deployment = await Deployment.start(settings)
         value |= {"key_file": deployment.key_file, "server": await deployment.server_version()}
         lines += [f"server    {value['server']}", f"key file  {value['key_file'] or 'none'}"]
+        if addresses.data_dir is not None:
+            lines.append(f"data      {addresses.data_dir}")
         await deployment.close()
         change = await unfinished(settings) if addresses.owner is not None else None
         value["reembedding"] = change

@@ -199,7 +199,7 @@ def _approval_lines(approval: Approval) -> list[str]:
 def _thread_line(thread: ThreadInfo) -> str:
     return (
         f"{thread.status or 'new':<{_WIDTH}} {_time(thread.last_active_at)}  {thread.thread_id}"
-        f"  {thread.live} checkpoints, {thread.archived} archived"
+        f"  {thread.live} checkpoint{'s' * (thread.live != 1)}, {thread.archived} archived"
     )
 
 

@@ -44,7 +44,8 @@ async def erase(common: Common, yes: Yes = False, dry_run: DryRun = False) -> in
 def _lines(report: Erasure, user: str) -> list[str]:
     if not report.total:
         return [f"Nothing is stored of {user}."]
-    lines = [f"{table:<18} {count:>8,}" for table, count in report.counts.items() if count]
+    width = max(map(len, report.counts))
+    lines = [f"{table:<{width}} {count:>8,}" for table, count in report.counts.items() if count]
     would = " would go" if report.dry_run else " went"
     rows = "row" if report.total == 1 else "rows"
     lines.append(f"{report.total:,} {rows} of {user}{would}, and with the key what any copy holds.")

@@ -47,8 +47,9 @@ class Common:
     @property
     def actor(self) -> Actor:
         """Who is asking: --user, MNEMIC_USER, else the login name; an empty --user is refused."""
+        user = os.environ.get("MNEMIC_USER") or _login() if self.user is None else self.user
         return Actor(
-            as_said(os.environ.get("MNEMIC_USER") or _login()) if self.user is None else self.user,
+            _said("user", user),
             self.project,
             self.session,
             purpose="cli",

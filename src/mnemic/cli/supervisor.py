@@ -60,7 +60,8 @@ def listen(host: str, port: int, *, loopback_only: bool) -> socket.socket:
     except (OSError, OverflowError, UnicodeError) as error:
         why = getattr(error, "strerror", None) or "no such address"
         raise ConfigurationError(
-            "address_unusable", f"Cannot listen on {host}:{port}: {why}."
+            "address_unusable",
+            f"Cannot listen on {host}:{port}: {why}. Choose another --port or --host; 0 is any free port.",
         ) from None
     opened.set_inheritable(True)
     return opened

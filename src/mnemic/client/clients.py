@@ -14,14 +14,21 @@ from collections.abc import Callable, Coroutine, Mapping
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 from urllib.parse import urlsplit
 
-import httpx2
+from mnemic.errors import ConfigurationError, InvalidInput
+
+try:
+    import httpx2
+except ModuleNotFoundError:
+    raise ConfigurationError(
+        "client_not_installed",
+        "The client needs more packages: pip install '.[client]' in the clone.",
+    ) from None
 
 from mnemic._version import __version__
 from mnemic.client import calls, profile_calls, session_calls, shared_calls, task_calls
 from mnemic.client.answering import Outcome, Patience, error_of, pause_before_retry, seconds
 from mnemic.client.calls import Call
 from mnemic.client.reading import unreadable
-from mnemic.errors import ConfigurationError, InvalidInput
 from mnemic.ids import new_id
 from mnemic.model import clean_id
 

@@ -59,7 +59,9 @@ class Work:
             )
         except RuntimeError:
             raise InvalidInput(
-                "no_event_loop", "Ask for a checkpointer inside the event loop that will use it."
+                "no_event_loop",
+                "Ask for a checkpointer inside the event loop that will use it: in a coroutine, of a"
+                " MemoryService. A SyncMemoryService has none to give.",
             ) from None
         return made
 

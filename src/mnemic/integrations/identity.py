@@ -54,7 +54,8 @@ def actor_of(run: Run, default: Actor | None = None) -> Actor:
     if user is None and default is None:
         raise Unauthenticated(
             "user_required",
-            "Say whose memory it is: user_id in the run's configurable, or in its context.",
+            "Say whose memory it is: user_id in the run's configurable, or in its context;"
+            " outside of a run give the store an actor.",
         )
     project = _agreed(run.named(PROJECT), "project")
     session = _agreed(run.named(SESSION), "session")

@@ -108,9 +108,12 @@ def not_connected(error: psycopg.Error, conninfo: str, variable: str) -> MnemicE
     The driver's words are left behind: about a broken address they can quote its password.
     """
     if not isinstance(error, psycopg.OperationalError):
-        return ConfigurationError("bad_setting", f"{variable} is not a PostgreSQL address.")
+        return ConfigurationError(
+            "bad_setting",
+            f"{variable} is not a PostgreSQL address: write postgresql://user:password@host:5432/database.",
+        )
     told = str(error)
-    host = conninfo_to_dict(conninfo).get("host") or "the local socket"
+    host = _place(conninfo)
     if any(words in told for words in (*_NOT_NOW, *_POOLER_NOT_NOW)):
         return StorageUnavailable(
             "database_unreachable", f"PostgreSQL at {host} takes no logins now: try again soon."
@@ -125,3 +128,12 @@ def not_connected(error: psycopg.Error, conninfo: str, variable: str) -> MnemicE
         "database_unreachable",
         f"PostgreSQL at {host} does not answer: check that it runs and that {variable} is right.",
     )
+
+
+def _place(conninfo: str) -> str:
+    """Return where an address leads, as host:port; the port only where it is named."""
+    told = conninfo_to_dict(conninfo)
+    host, port = told.get("host"), told.get("port")
+    if not host:
+        return "the local socket"
+    return f"{host}:{port}" if port and not str(host).startswith("/") else str(host)

@@ -29,7 +29,7 @@ def declared(path: Path | None) -> Workflows:
         told = json.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigurationError(
-            "workflows_unreadable", f"MNEMIC_WORKFLOWS cannot be read: {error.strerror}."
+            "workflows_unreadable", f"MNEMIC_WORKFLOWS: {path} cannot be read: {error.strerror}."
         ) from None
     except (ValueError, RecursionError):
         raise _invalid("it must be JSON in UTF-8") from None
@@ -44,7 +44,10 @@ def declared(path: Path | None) -> Workflows:
 def _workflow(task_type: str, steps: object) -> Workflow:
     if not isinstance(steps, list):
         raise _invalid(f"{task_type} must be a list of steps")
-    return Workflow(task_type, tuple(_step(task_type, step) for step in steps))
+    try:
+        return Workflow(task_type, tuple(_step(task_type, step) for step in steps))
+    except InvalidInput as error:
+        raise _invalid(f"{task_type}: {error.message.rstrip('.')}") from None
 
 
 def _step(task_type: str, told: object) -> Step:

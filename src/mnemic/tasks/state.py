@@ -249,11 +249,11 @@ def _target(workflow: Workflow, task: Task, command: Advance | Complete) -> str:
     if isinstance(command, Complete):
         allowed = tuple(name for name in following if workflow.is_final(name))
     if command.to is not None and command.to not in allowed:
-        raise _illegal(task, allowed)
+        raise _illegal(task, allowed, following)
     if command.to is not None:
         return command.to
     if not allowed:
-        raise _illegal(task, allowed)
+        raise _illegal(task, allowed, following)
     if len(allowed) > 1:
         raise Conflict(
             "move_unclear", f"Several steps may follow: say which, {', '.join(allowed)}."
@@ -261,8 +261,10 @@ def _target(workflow: Workflow, task: Task, command: Advance | Complete) -> str:
     return allowed[0]
 
 
-def _illegal(task: Task, allowed: tuple[str, ...]) -> Conflict:
+def _illegal(task: Task, allowed: tuple[str, ...], following: tuple[str, ...]) -> Conflict:
     may = f"only {', '.join(allowed)} may follow" if allowed else "no end may follow"
+    if following and not allowed:
+        may += f" yet: advance it to {' or '.join(following)} first"
     return Conflict(
         "illegal_move",
         f"From {task.current_step} {may}.",
