@@ -70,7 +70,6 @@ def test_a_file_that_is_no_document_is_refused_by_name(
         ("search", b"\xfe\xff"),
         ("profile", "edit", "username", b"\xff\xfe"),
         ("profile", "edit", "preferences", "tea", b"coffee \xe4"),
-        ("list", "--project", b"\xff"),
         ("audit", "show", "--target", b"\xff"),
         ("session", "set", b"\xff", "1", "--session", "s1"),
     ],
@@ -89,6 +88,12 @@ def test_bytes_that_are_no_text_are_refused_and_nothing_is_kept(
     )
     assert cli.json("profile", "show", user="unread")["version"] == 1
     assert cli.json("list", user="unread")["total"] == 0
+
+
+@pytest.mark.parametrize("option", ["--user", "--project", "--session"])
+def test_an_id_that_is_no_text_is_refused_as_any_other_id(cli: Cli, option: str) -> None:
+    for env in (UTF8, ASCII):
+        assert cli.json("list", option, b"\xff", code=2, **env)["reason"] == "invalid_id"
 
 
 def test_a_name_of_two_lines_and_an_unknown_language_are_refused(cli: Cli) -> None:

@@ -230,7 +230,9 @@ def test_db_commands(cli: Cli, ids: dict[str, str]) -> None:
     assert status["pending"] == []
     assert status["embedded"] is True
     assert "pgvector" in status["server"]
-    assert cli.env["MNEMIC_KEY_FILE"] in cli("db", "status").out
+    told = cli("db", "status").out
+    assert cli.env["MNEMIC_KEY_FILE"] in told
+    assert f"data      {cli.env['MNEMIC_DATA_DIR']}" in told
     (model,) = cli.json("db", "model", "list")["models"]
     assert model["dims"] == 512
 

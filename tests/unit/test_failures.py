@@ -85,4 +85,19 @@ def test_an_address_that_is_none_names_its_variable() -> None:
     assert type(told) is ConfigurationError
     assert told.code == "bad_setting"
     assert told.message.startswith("MNEMIC_MIGRATION_URL ")
+    assert "postgresql://" in told.message
     assert SECRET not in str(told)
+
+
+@pytest.mark.parametrize(
+    ("address", "place"),
+    [
+        ("postgresql://u@db.example:7455/m", "at db.example:7455 does"),
+        ("postgresql://u@db.example/m", "at db.example does"),
+        ("host=/run/pg port=7455", "at /run/pg does"),
+        ("dbname=m", "at the local socket does"),
+    ],
+)
+def test_a_server_that_is_away_is_named_with_its_port(address: str, place: str) -> None:
+    told = not_connected(psycopg.OperationalError("Connection refused"), address, "X")
+    assert place in told.message

@@ -69,6 +69,24 @@ def test_pf_138_chinese_is_segmented_without_setuptools() -> None:
     assert ran(code, "-W", "error", PYTHONIOENCODING="utf-8").strip() == "True"
 
 
+@pytest.mark.parametrize(
+    ("wanted", "extra"),
+    [("mnemic.client", "client"), ("mnemic.endpoint", "openai")],
+)
+def test_a_missing_http_client_names_the_extra(wanted: str, extra: str) -> None:
+    code = (
+        "import sys; sys.modules['httpx2'] = None\n"
+        "from mnemic.errors import ConfigurationError\n"
+        "try:\n"
+        f"    import {wanted}\n"
+        "except ConfigurationError as error:\n"
+        "    print(error.code, error.message)"
+    )
+    told = ran(code)
+    assert told.startswith(f"{extra}_not_installed ")
+    assert f".[{extra}]" in told
+
+
 def test_pf_139_nothing_is_pinned_that_somebody_else_may_need_newer() -> None:
     wanted = [Requirement(line) for line in distribution("mnemic").requires or ()]
     assert len(wanted) > 20
