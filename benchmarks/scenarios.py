@@ -31,7 +31,6 @@ async def search(world: World, corpus: Corpus, count: int = 300) -> list[Line]:
             "ours": world.search,
         },
         questions,
-        warm=count,
     )
     base, arm, ours = found["floor"], found["arm"], found["ours"]
     size = f"{corpus.items:,} items, {corpus.per_user:,} a user"

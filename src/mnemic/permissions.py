@@ -99,7 +99,7 @@ def home(actor: Actor, scope: Scope) -> tuple[str, str]:
     if actor.project_scope is None or actor.project is None:
         raise InvalidInput(
             "project_required",
-            "Project scope needs a project: name one (--project, Mnemic-Project).",
+            "Project scope needs a project: name one (Actor's project, --project, Mnemic-Project).",
         )
     return actor.project_scope, actor.project
 

@@ -54,6 +54,17 @@ def test_a_project_from_beginning_to_end(cli: Cli) -> None:
     assert again["reason"] == "project_not_found"
 
 
+def test_a_project_without_its_scope_is_told_from_sharing(cli: Cli) -> None:
+    shared(cli, "mercury")
+    named = cli("add", "The hatch opens inwards", "--project", "mercury", user="anna")
+    assert "--scope project" in named.err
+    for scope in ("project", "user"):
+        said = ("add", f"The {scope} hatch is round", "--project", "mercury", "--scope", scope)
+        assert "--scope project" not in cli(*said, user="anna").err
+    found = cli.json("list", "--project", "mercury", "--scope", "project", user="anna")
+    assert [one["content"] for one in found["items"]] == ["The project hatch is round"]
+
+
 def test_deleting_asks_for_a_word_and_says_what_would_go(cli: Cli) -> None:
     shared(cli, "gemini", ben="viewer")
     refused = cli.json("project", "delete", "gemini", user="anna", code=1)

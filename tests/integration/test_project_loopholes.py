@@ -74,7 +74,7 @@ async def test_functions_with_the_owners_rights_are_for_the_service_and_look_now
         [schema],
     )
     functions = await found.fetchall()
-    assert {"my_role", "founding", "drop_project"} <= {one["name"] for one in functions}
+    assert {"member_role", "founding", "drop_project"} <= {one["name"] for one in functions}
     for one in functions:
         assert not any(entry.startswith("=") for entry in one["acl"].strip("{}").split(",")), one
         assert one["config"].rpartition("search_path=")[2].endswith("pg_temp"), one

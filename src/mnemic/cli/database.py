@@ -76,9 +76,8 @@ async def show_status(common: Common) -> int:
         f"schema    {settings.db_schema}",
         f"applied   {_numbers(sorted(applied))}",
         f"pending   {_numbers(waiting)}",
+        *(f"next      mnemic db {'migrate' if applied else 'init'}" for _ in range(bool(waiting))),
     ]
-    if waiting:
-        lines.append(f"next      mnemic db {'migrate' if applied else 'init'}")
     if applied and not waiting:
         deployment = await Deployment.start(settings)
         value |= {"key_file": deployment.key_file, "server": await deployment.server_version()}

@@ -63,7 +63,9 @@ async def add(
     memory_type: Annotated[
         str, typer.Option("--type", help="preference, fact, skill ...")
     ] = "fact",
-    scope: Annotated[str, typer.Option("--scope", help="user, project or session.")] = "user",
+    scope: Annotated[
+        str | None, typer.Option("--scope", help="user (unless you say), project or session.")
+    ] = None,
     confidence: Annotated[float, typer.Option(help="How sure it is, 0 to 1.")] = 0.9,
     valid_from: Annotated[
         str | None, typer.Option(help="Since when it is true (with zone).")
@@ -73,7 +75,7 @@ async def add(
 ) -> int:
     """Remember one text, through the gate."""
     kind = one_of(memory_type, MEMORY_TYPES, "memory_type")
-    where = one_of(scope, SCOPES, "scope")
+    where = one_of("user" if scope is None else scope, SCOPES, "scope")
     seen_by = one_of(visibility, VISIBILITIES, "visibility")
     share(confidence, "confidence")
     start, end = parse_time(valid_from, "valid-from"), parse_time(valid_to, "valid-to")
@@ -89,6 +91,10 @@ async def add(
             valid_to=end,
             visibility=seen_by,
         )
+        if scope is None and actor.project is not None:
+            common.out.note(
+                f"Without --scope project it is {actor.user}'s own: members of {actor.project} do not see it."
+            )
         return await _answer(common, memory, verdict)
 
 

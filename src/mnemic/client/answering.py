@@ -67,7 +67,7 @@ def error_of(outcome: Outcome) -> MnemicError:
     if outcome.status == 0:
         return StorageUnavailable(
             "service_unreachable",
-            "The service cannot be reached: check its address and the network.",
+            "The service cannot be reached: check that it runs, its address and the network.",
         )
     value = outcome.value
     if not isinstance(value, dict) or not isinstance(value.get("code"), str):

@@ -128,6 +128,8 @@ def _is_meaningful(sign: str) -> bool:
 
 def fold(text: str) -> str:
     """Fold what looks different and means the same: width, script variant, digit grouping."""
+    if text.isascii():
+        return _THOUSANDS.sub("", text) if "," in text else text
     plain = unicodedata.normalize("NFKC", text).replace("\u2019", "'")
     return _THOUSANDS.sub("", plain).translate(_simplified())
 

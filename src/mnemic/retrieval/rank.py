@@ -21,6 +21,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from itertools import pairwise
 from math import log
+from typing import NamedTuple
 from uuid import UUID
 
 from mnemic.lexical import words
@@ -63,8 +64,7 @@ SAME_SLOT = 0.2
 """Strength that a text gains by filling the attribute that the query asks for; the words may be others."""
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What the database found for one candidate.
 
     ``cosine`` is -1 to 1, None where the row has no vector of the query's model. ``tf`` is
@@ -109,8 +109,7 @@ class Statistics:
         object.__setattr__(self, "attainable", max(best, LEAST_DEMAND))
 
 
-@dataclass(frozen=True, slots=True)
-class Similarity:
+class Similarity(NamedTuple):
     """``value`` fuses ``vector`` (the calibrated cosine, None without one) and ``words``; all 0
     to 1.
     """

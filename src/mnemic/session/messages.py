@@ -240,7 +240,7 @@ def session_ids(actor: Actor) -> Params:
     if known_actor(actor).session is None:
         raise InvalidInput(
             "session_required",
-            "A conversation needs a session: name one (--session, Mnemic-Session).",
+            "A conversation needs a session: name one (Actor's session, --session, Mnemic-Session).",
         )
     return {
         "scope_key": actor.session_scope,
