@@ -27,4 +27,4 @@ async def main() -> None:
             await memory.extract(user)
 
 
-asyncio.run(main())
+asyncio.run(main()) if "CHAT_URL" in environ else sys.exit(__doc__)
