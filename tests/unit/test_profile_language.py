@@ -23,6 +23,10 @@ from mnemic.profile.words import SPOKEN
         ("pt-br", "pt-BR"),
         ("sr-Latn-RS", "sr-Latn-RS"),
         ("es-419", "es-419"),
+        ("English", "en"),
+        ("Traditional Chinese", "zh-Hant"),
+        ("中文", "zh"),
+        ("日语", "ja"),
     ],
 )
 def test_a_tag_of_a_known_language_is_kept_in_its_usual_form(given: str, kept: str) -> None:
@@ -32,7 +36,7 @@ def test_a_tag_of_a_known_language_is_kept_in_its_usual_form(given: str, kept: s
 
 @pytest.mark.parametrize(
     "given",
-    ["klingon", "English", "中文", "xx", "e", "en-", "en GB", "x-mine", "und", "mul", "qaa", "en\n", "🙂"],
+    ["klingon", "Englisch", "火星文", "xx", "e", "en-", "en GB", "x-mine", "und", "mul", "qaa", "en\n", "🙂"],
 )  # fmt: skip
 def test_what_names_no_language_is_refused_with_what_does(given: str) -> None:
     with pytest.raises(InvalidInput) as caught:
