@@ -11,7 +11,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from inspect import isawaitable, iscoroutinefunction
-from typing import Self
+from typing import Self, TypeVar
 
 from mnemic.errors import InvalidInput
 from mnemic.model import Role, Turn
@@ -25,6 +25,7 @@ MAX_TOTAL = 2_000_000
 MAX_OUTCOME = 2_000
 _SHOWN = 100
 
+Kept = TypeVar("Kept")
 Fold = Callable[[Turn], object]
 """Takes the message for the session; with ``async with`` it may be a coroutine function."""
 
@@ -121,18 +122,13 @@ class WorkingMemory:
         call = ToolCall(_cut(tool), _cut(arguments), _cut(result), failed)
         if call.tool not in self._used and len(self._used) >= MAX_TOOL_CALLS:
             raise _full("tools", MAX_TOOL_CALLS)
-        self._forget_oldest(self._calls, MAX_TOOL_CALLS)
-        self._take(_size(call))
-        self._calls.append(call)
+        self._keep(self._calls, call, MAX_TOOL_CALLS)
         self._used[call.tool] += 1
 
     def note(self, text: str) -> None:
         """Note a thought; of more than 200 the oldest is forgotten. Notes are never handed on."""
         self._require_open()
-        kept = _cut(text)
-        self._forget_oldest(self._notes, MAX_NOTES)
-        self._take(len(kept))
-        self._notes.append(kept)
+        self._keep(self._notes, _cut(text), MAX_NOTES)
 
     @property
     def tool_calls(self) -> tuple[ToolCall, ...]:
@@ -149,23 +145,27 @@ class WorkingMemory:
     # ---- scratch values
 
     def set(self, name: str, value: object) -> None:
-        """Keep a value of any kind under a name; of text and bytes the length counts."""
+        """Keep a value of any kind; the length of its name counts, and its own if it is text or bytes."""
         self._require_open()
+        _require_text(name)
         if name not in self._values and len(self._values) >= MAX_VALUES:
             raise _full("scratch values", MAX_VALUES)
-        before = _size(self._values.get(name))
-        self._take(_size(value) - before)
-        self._values[name] = value
+        size = len(name) + _size(value)
+        self._take(size - self._sizes.get(name, 0))
+        self._values[name], self._sizes[name] = value, size
 
     def get(self, name: str, default: object = None) -> object:
         """Return the value of a name, ``default`` without one."""
         self._require_open()
+        _require_text(name)
         return self._values.get(name, default)
 
     def drop(self, name: str) -> None:
         """Forget the value of a name, if there is one."""
         self._require_open()
-        self._take(-_size(self._values.pop(name, None)))
+        _require_text(name)
+        self._values.pop(name, None)
+        self._take(-self._sizes.pop(name, 0))
 
     # ---- the end
 
@@ -220,12 +220,17 @@ class WorkingMemory:
         self._calls: deque[ToolCall] = deque()
         self._notes: deque[str] = deque()
         self._values: dict[str, object] = {}
+        self._sizes: dict[str, int] = {}
         self._used: Counter[str] = Counter()
         self._characters = 0
 
-    def _forget_oldest(self, kept: deque[ToolCall] | deque[str], most: int) -> None:
-        if len(kept) >= most:
-            self._take(-_size(kept.popleft()))
+    def _keep(self, kept: deque[Kept], value: Kept, most: int) -> None:
+        """Add a value, in place of the oldest where there are ``most``; without room nothing changes."""
+        full = len(kept) >= most
+        self._take(_size(value) - (_size(kept[0]) if full else 0))
+        if full:
+            kept.popleft()
+        kept.append(value)
 
     def _take(self, characters: int) -> None:
         if characters > 0 and self._characters + characters > MAX_TOTAL:
@@ -239,9 +244,13 @@ class WorkingMemory:
             )
 
 
-def _cut(text: object) -> str:
-    if not isinstance(text, str):
+def _require_text(value: object) -> None:
+    if not isinstance(value, str):
         raise InvalidInput("working_text_not_text", "What to keep in mind here is text.")
+
+
+def _cut(text: str) -> str:
+    _require_text(text)
     return text if len(text) <= MAX_TEXT else text[: MAX_TEXT - 1] + "…"
 
 

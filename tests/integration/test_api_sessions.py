@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from mnemic.service import MemoryService
 
 CALL = {"id": "c1", "name": "weather", "arguments": {"city": "Oslo"}}
+HALF = "\ud800"
 
 
 @pytest.fixture
@@ -31,7 +33,11 @@ async def kim(app: Any) -> AsyncIterator[httpx2.AsyncClient]:
 
 
 async def say(client: httpx2.AsyncClient, *messages: dict[str, Any], session: str = "s1") -> Any:
-    return await client.post(f"/api/sessions/{session}/messages", json={"messages": messages})
+    return await client.post(
+        f"/api/sessions/{session}/messages",
+        content=json.dumps({"messages": messages}),  # in ASCII, which half a surrogate pair needs
+        headers={"Content-Type": "application/json"},
+    )
 
 
 async def test_turns_with_tools_are_kept_and_read(kim: httpx2.AsyncClient) -> None:
@@ -60,6 +66,15 @@ async def test_turns_with_tools_are_kept_and_read(kim: httpx2.AsyncClient) -> No
         ({"role": "user", "content": "x", "tool_calls": [CALL]}, "tool_calls_misplaced"),
         ({"role": "assistant", "content": "x", "tool_calls": {}}, "invalid_tool_call"),
         ({"role": "assistant", "content": "x", "tool_calls": [{"id": "a"}]}, "invalid_tool_call"),
+        (
+            {"role": "assistant", "content": "", "tool_calls": [CALL | {"id": HALF}]},
+            "invalid_tool_call",
+        ),
+        (
+            {"role": "assistant", "content": "", "tool_calls": [CALL | {"name": HALF}]},
+            "invalid_tool_call",
+        ),
+        ({"role": "user", "content": "x", "client_id": HALF}, "invalid_client_id"),
     ],
 )
 async def test_a_turn_that_cannot_be_meant_changes_nothing(

@@ -52,6 +52,9 @@ async def test_a_task_from_beginning_to_end(kim: httpx2.AsyncClient) -> None:
     assert (await kim.get(at)).json() == done
     assert (await kim.get(f"{at}/replay")).json() == done
     assert (await kim.get(f"{at}/replay?version=1")).json() == task
+    for version in ("0", "Infinity", "1e308", "x"):
+        refused = await kim.get(f"{at}/replay", params={"version": version})
+        assert (refused.status_code, refused.json()["code"]) == (422, "version_out_of_range")
     events = (await kim.get(f"{at}/history")).json()["events"]
     assert [one["seq"] for one in events] == list(range(1, len(events) + 1))
     assert len((await kim.get(f"{at}/history?after=2&limit=3")).json()["events"]) == 3

@@ -149,6 +149,29 @@ async def test_a_failed_statement_that_was_caught_does_not_look_committed(
         assert not tx.known_user
 
 
+async def test_what_came_behind_a_failed_statement_works_afterwards(
+    deployment: Deployment, server: Server
+) -> None:
+    """The third use of a statement prepares it; here it is skipped, for the one before it failed."""
+    async with database(deployment, server, size=1) as opened:
+        with suppress(ZeroDivisionError):  # nothing was prepared yet
+            async with opened.transaction(KIM):
+                raise ZeroDivisionError
+        for number in range(2):
+            async with opened.transaction(KIM) as tx:
+                await tx.run("select %(n)s::int", {"n": number})
+
+        async def failing() -> None:
+            async with opened.transaction(KIM) as tx:
+                tx.later("select 1 / %(n)s::int", {"n": 0})
+                tx.later("select %(n)s::int", {"n": 2})
+
+        with pytest.raises(StorageError):
+            await failing()
+        async with opened.transaction(KIM) as tx:
+            assert await tx.run("select %(n)s::int", {"n": 3}) == 1
+
+
 async def test_an_exhausted_pool_says_busy_and_recovers(small: Database) -> None:
     sleepers = [asyncio.create_task(ask(small, seconds=0.8)) for _ in range(2)]
     await asyncio.sleep(0.2)

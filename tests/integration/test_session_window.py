@@ -49,6 +49,8 @@ async def test_pf_091_a_window_of_none_is_none_and_of_more_than_there_is_all(
         ({"last": "5"}, "last_out_of_range"),
         ({"budget_tokens": 49}, "budget_tokens_out_of_range"),
         ({"budget_tokens": 1_000_001}, "budget_tokens_out_of_range"),
+        ({"budget_tokens": 500, "intent": ["boats"]}, "intent_not_text"),
+        ({"budget_tokens": 500, "intent": "x" * 201}, "intent_not_text"),
     ],
 )
 async def test_bounds_that_cannot_be_meant_are_refused(

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mnemic import Actor, ToolCall, Turn
+from mnemic import Actor, NotFound, ToolCall, Turn
 from mnemic.longterm.closing import Closing
-from mnemic.session.messages import MessageLog
+from mnemic.session.messages import Logged, MessageLog
 from mnemic.session.sessions import Sessions
 from mnemic.session.state import SessionState
 from mnemic.session.summaries import Summaries
@@ -101,3 +101,27 @@ async def test_the_end_drops_the_window_and_the_log_stays(sessions: Sessions) ->
     before = (await sessions.window(KIM)).turns
     await sessions.close(KIM)
     assert (await sessions.window(KIM)).turns == before
+
+
+async def test_what_was_logged_is_told_although_its_user_is_erased_before_the_window_has_it(
+    stub_memory: MemoryService, valkey: JoinedValkey
+) -> None:
+    deployment = stub_memory._parts.deployment
+
+    class Erased(MessageLog):
+        async def log(self, actor: Actor, turns: Sequence[Turn]) -> Logged:
+            logged = await super().log(actor, turns)
+            await stub_memory.forget_user(actor)
+            deployment.keys.forget(actor.user_scope)
+            return logged
+
+    store = open_store(valkey.url, timeout=3.0)
+    log = Erased(deployment.database, deployment.keys)
+    window = Window(deployment.database, deployment.keys, store, log)
+    try:
+        assert await window.append(KIM, [Turn("user", "The boat is sold")]) == [1]
+        assert window.counts.pushed == 0
+        with pytest.raises(NotFound):
+            await window.read(KIM)
+    finally:
+        await window.close()

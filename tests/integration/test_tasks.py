@@ -129,6 +129,9 @@ async def test_replay_tells_what_a_task_was_at_each_version(tasks: Tasks) -> Non
     for state in states:
         assert await tasks.replay(KIM, task_id, version=state.version) == state
     await refused(tasks.replay(KIM, task_id, version=7), "version_from_future")
+    nonsense: list[Any] = [0, -1, True, 1.0, "1", [1], 2**63]
+    for version in nonsense:
+        await refused(tasks.replay(KIM, task_id, version=version), "version_out_of_range")
 
 
 async def test_a_history_of_many_pages_replays(

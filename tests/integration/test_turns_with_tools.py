@@ -70,6 +70,11 @@ ODD: tuple[tuple[Turn, str], ...] = (
     (Turn("assistant", "", tool_calls=(CALL, CALL)), "invalid_tool_call"),
     (Turn("assistant", "", tool_calls=(ToolCall("", "n"),)), "invalid_tool_call"),
     (Turn("assistant", "", tool_calls=(ToolCall("i", "n" * 201),)), "invalid_tool_call"),
+    (Turn("assistant", "", tool_calls=(ToolCall("\ud800", "n"),)), "invalid_tool_call"),
+    (Turn("assistant", "", tool_calls=(ToolCall("i", "\udfff"),)), "invalid_tool_call"),
+    (Turn("assistant", "", tool_calls=(ToolCall("i", "n", {"\ud800": 1}),)), "invalid_tool_call"),
+    (Turn("assistant", "", tool_calls=(ToolCall(["i"], "n"),)), "invalid_tool_call"),  # type: ignore[arg-type]
+    (Turn("tool", "42", tool_call_id="\ud800"), "tool_call_not_found"),
     (Turn("assistant", "", tool_calls=(ToolCall("i", "n", {"x": {1}}),)), "invalid_tool_call"),
     (
         Turn("assistant", "", tool_calls=(ToolCall("i", "n", {"x": float("nan")}),)),
@@ -79,6 +84,7 @@ ODD: tuple[tuple[Turn, str], ...] = (
         Turn("assistant", "", tool_calls=(ToolCall("i", "n", {"x": "y" * 1_000_001}),)),
         "message_too_long",
     ),
+    (Turn("user", "x", speaker="y" * 1_000_000), "message_too_long"),
     (Turn("user", "x", intent=""), "intent_not_text"),
     (Turn("user", "x", intent=7), "intent_not_text"),  # type: ignore[arg-type]
     (Turn("user", "x", pinned=1), "invalid_pinned"),  # type: ignore[arg-type]

@@ -257,6 +257,12 @@ def test_numbers_that_no_clock_shows_are_refused(number: str) -> None:
     assert code_of(signed(body.encode())) == "credential_invalid"
 
 
+@pytest.mark.parametrize("issued", [-(10**400), -1e308, True, None])
+def test_a_token_from_no_time_at_all_has_none(issued: object) -> None:
+    told = verify(token(iat=issued), keys(), RULES).issued_at
+    assert told == (issued if isinstance(issued, float) else None)
+
+
 def test_scopes_of_ours_limit_a_token_and_others_do_not() -> None:
     assert verify(token(scope="openid mnemic:read"), keys(), RULES).scopes == {"read"}
     assert verify(token(scp=["mnemic:read", "mnemic:write"]), keys(), RULES).scopes == {

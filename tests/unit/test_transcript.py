@@ -172,3 +172,16 @@ def test_a_result_comes_after_its_call_in_its_session(file: Path) -> None:
         "tool_calls_misplaced",
         "invalid_tool_call",
     ]
+
+
+def test_a_turn_of_a_corpus_that_cannot_be_kept_costs_no_other(file: Path) -> None:
+    said = {"speaker": "Kim", "session": "a"}
+    corpus = [
+        said | {"text": "first", "time": "0001-01-01"},
+        said | {"text": "second", "time": "2020-01-01"},
+    ]
+    file.write_text(json.dumps({"corpus": corpus, "conv_id": "kim"}), encoding="utf-8")
+    odd, kept = read_transcript(file)
+    assert isinstance(odd, Problem)
+    assert isinstance(kept, Spoken)
+    assert (odd.line, odd.reason, kept.turn.content) == (1, "datetime_out_of_range", "second")

@@ -202,3 +202,36 @@ def test_only_text_is_kept_as_text_and_one_call_at_a_time() -> None:
         copied = work.todo_list[0]
         copied.done = True
         assert work.outcome().open == ("still open",)
+
+
+def test_what_has_no_room_pushes_nothing_out() -> None:
+    with WorkingMemory() as work:
+        for number in range(200):
+            work.note(f"{number:03}")
+            work.tool_call(f"{number:03}")
+        work.set("rest", "x" * (MAX_TOTAL - 200 * 6 - 4))
+        with refused("working_memory_full"):
+            work.note("longer")
+        with refused("working_memory_full"):
+            work.tool_call("000", "longer")
+        assert (work.notes[0], work.tool_calls[0].tool) == ("000", "000")
+        work.note("new")
+        assert (work.notes[0], work.notes[-1]) == ("001", "new")
+
+
+def test_a_value_that_grew_gives_back_what_it_took() -> None:
+    grows = bytearray(10)
+    with WorkingMemory() as work:
+        work.set("grows", grows)
+        grows.extend(bytes(1_000))
+        work.drop("grows")
+        work.set("rest", "x" * (MAX_TOTAL - 4))
+        with refused("working_memory_full"):
+            work.note("x")
+
+
+def test_the_name_of_a_value_is_text() -> None:
+    with WorkingMemory() as work:
+        for call in (work.get, work.drop, lambda name: work.set(name, 1)):
+            with refused("working_text_not_text"):
+                call(["a"])  # type: ignore[arg-type]

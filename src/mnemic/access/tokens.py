@@ -249,7 +249,11 @@ def _issued_at(claim: object) -> float | None:
     """Return when a token was made; what is no plain number of seconds says nothing."""
     if isinstance(claim, bool) or not isinstance(claim, int | float):
         return None
-    return float(claim) if math.isfinite(claim) else None
+    try:
+        seconds = float(claim)
+    except OverflowError:
+        return None
+    return seconds if math.isfinite(seconds) else None
 
 
 def _scopes(payload: Mapping[str, Any]) -> frozenset[str]:

@@ -17,6 +17,7 @@ from mnemic.session.state import Entry, SessionState
 from mnemic.session.summaries import Summaries
 from mnemic.session.summarize import Summary
 from mnemic.session.tokens import TokenCounter, estimate_tokens
+from mnemic.session.turn_checks import checked_intent
 from mnemic.session.turn_vectors import TurnVectors
 from mnemic.storage.pool import Database
 from mnemic.storage.statements import statements
@@ -147,9 +148,10 @@ class Sessions:
         its call. With ``budget_tokens`` (50 to 1,000,000): of the newest 200 turns those that contribute to
         what the session is about, or to the open ``intent``, within the budget; what is oldest is folded into
         the summary, whose tokens count too. Raises NotFound (``session_not_found``), InvalidInput
-        (``last_out_of_range``, ``budget_tokens_out_of_range``).
+        (``last_out_of_range``, ``budget_tokens_out_of_range``, ``intent_not_text``).
         """
         whole(last, 0, MAX_READ, "last")
+        intent = checked_intent(intent)
         if budget_tokens is None:
             turns = await self.tail(actor, last)
             return await shown_whole(self._log, self._summaries, actor, turns, last, self._count)

@@ -135,6 +135,7 @@ def _entry(entry: Mapping[str, Any], user: str, session: str, number: int) -> Sp
     role: Role = "assistant" if speaker and speaker.casefold() in _ASSISTANTS else "user"
     name = clean_id(str(entry.get("session") or session), "session")
     said = Turn(role, _text(entry.get("text")), _loose_time(entry.get("time")), speaker=speaker)
+    checked_turns([said])
     return Spoken(number, name, said, user)
 
 

@@ -21,9 +21,10 @@ def checked_turns(turns: object) -> list[Turn]:
     """Return turns as they may be kept: text normalised, tool calls as values of their own.
 
     Raises InvalidInput: ``not_turns``, ``not_a_turn``, ``unknown_role``, ``content_not_text``,
-    ``message_too_long`` (over 1,000,000 characters, those of its tool calls too), ``speaker_not_text``,
-    ``intent_not_text``, ``invalid_client_id``, ``invalid_pinned``, ``invalid_tool_call``,
-    ``tool_calls_misplaced``, ``tool_call_id_required``, ``tool_call_id_misplaced``, ``naive_datetime`` ...
+    ``message_too_long`` (over 1,000,000 characters, with its speaker and tool calls),
+    ``speaker_not_text``, ``intent_not_text``, ``invalid_client_id``, ``invalid_pinned``,
+    ``invalid_tool_call``, ``tool_calls_misplaced``, ``tool_call_id_required``,
+    ``tool_call_id_misplaced``, ``naive_datetime`` ...
     """
     if not isinstance(turns, list | tuple):
         raise InvalidInput("not_turns", "What to append is a list of Turn.")
@@ -41,7 +42,7 @@ def _checked(turn: object) -> Turn:
     if type(turn.pinned) is not bool:
         raise InvalidInput("invalid_pinned", "pinned must be true or false.")
     calls = _calls(turn)
-    _require_short(turn.content, calls)
+    _require_short(turn.content, turn.speaker or "", calls)
     return Turn(
         role=turn.role,
         content=normalise(turn.content).text,
@@ -49,15 +50,15 @@ def _checked(turn: object) -> Turn:
         speaker=normalise(turn.speaker).text or None if turn.speaker else None,
         tool_calls=calls,
         tool_call_id=_answered(turn),
-        intent=_intent(turn.intent),
+        intent=checked_intent(turn.intent),
         pinned=turn.pinned,
         client_id=_client_id(turn.client_id),
     )
 
 
-def _require_short(content: str, calls: Sequence[ToolCall]) -> None:
+def _require_short(content: str, speaker: str, calls: Sequence[ToolCall]) -> None:
     written = sum(len(_written(call)) for call in calls)
-    if len(content) + written > MAX_CHARS:
+    if len(content) + len(speaker) + written > MAX_CHARS:
         raise InvalidInput("message_too_long", f"A turn holds at most {MAX_CHARS:,} characters.")
 
 
@@ -66,18 +67,20 @@ def _calls(turn: Turn) -> tuple[ToolCall, ...]:
         return ()
     if turn.role != "assistant":
         raise InvalidInput("tool_calls_misplaced", "Only a turn of the assistant calls tools.")
-    ids = {call.id for call in turn.tool_calls}
-    if len(turn.tool_calls) > MAX_CALLS or len(ids) < len(turn.tool_calls):
-        raise _invalid_call(f"A turn calls at most {MAX_CALLS} tools, each with an id of its own.")
-    return tuple(_call(call) for call in turn.tool_calls)
+    if len(turn.tool_calls) > MAX_CALLS:
+        raise _too_many_calls()
+    calls = tuple(_call(call) for call in turn.tool_calls)
+    if len({call.id for call in calls}) < len(calls):
+        raise _too_many_calls()
+    return calls
 
 
 def _call(call: ToolCall) -> ToolCall:
     """Return a call with arguments as JSON gives them back, so that a turn reads as it was kept."""
     for text in (call.id, call.name):
-        if not isinstance(text, str) or not 1 <= len(text) <= MAX_NAME:
+        if not isinstance(text, str) or not 1 <= len(text) <= MAX_NAME or not _well_formed(text):
             raise _invalid_call(
-                f"Id and name of a tool call are texts of 1 to {MAX_NAME} characters."
+                f"Id and name of a tool call are well-formed texts of 1 to {MAX_NAME} characters."
             )
     return replace(call, arguments=json.loads(_written(call)))
 
@@ -91,6 +94,10 @@ def _written(call: ToolCall) -> str:
     if not text.startswith("{"):
         raise _invalid_call("The arguments of a tool call must be a JSON object.")
     return text
+
+
+def _too_many_calls() -> InvalidInput:
+    return _invalid_call(f"A turn calls at most {MAX_CALLS} tools, each with an id of its own.")
 
 
 def _invalid_call(message: str) -> InvalidInput:
@@ -113,7 +120,8 @@ def _answered(turn: Turn) -> str | None:
     return call_id
 
 
-def _intent(value: object) -> str | None:
+def checked_intent(value: object) -> str | None:
+    """Return an intent as it is kept, None for none. Raises InvalidInput (``intent_not_text``)."""
     if value is None:
         return None
     text = normalise(value).text if isinstance(value, str) else ""
@@ -129,8 +137,15 @@ def _client_id(value: object) -> str | None:
         raise InvalidInput(
             "invalid_client_id", f"A client id is a text of 1 to {MAX_NAME} characters."
         )
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        raise InvalidInput("invalid_client_id", "A client id must be well-formed text.") from None
+    if not _well_formed(value):
+        raise InvalidInput("invalid_client_id", "A client id must be well-formed text.")
     return value
+
+
+def _well_formed(text: str) -> bool:
+    """Tell whether a text has a UTF-8: half a surrogate pair has none."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

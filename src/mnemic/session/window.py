@@ -98,12 +98,10 @@ class Window:
         """
         if vectors and len(vectors) != len(turns):
             raise InvalidInput("vectors_not_matching", "Give one vector for each turn, or none.")
-        store, trust = self._store, self._trust
-        place: Place | None = None
+        store = self._store
         try:
             logged, vectors = await self._logged(actor, turns, vectors)
-            if trust is not None and logged.seqs:
-                place = await trust.logged(actor, max(logged.seqs))
+            place = await self._place(actor, logged)
         except InvalidInput:
             raise  # before anything was logged
         except BaseException:
@@ -130,6 +128,20 @@ class Window:
             return await self._log.log(actor, turns), await encoding
         finally:
             encoding.cancel()
+
+    async def _place(self, actor: Actor, logged: Logged) -> Place | None:
+        """Return where the window lies that logged turns go into, None where that cannot be told.
+
+        They are in the log all the same, so that an error here (the user was erased meanwhile, the database
+        went away) must not look as if they were not.
+        """
+        if self._trust is None or not logged.seqs:
+            return None
+        try:
+            return await self._trust.logged(actor, max(logged.seqs))
+        except MnemicError:
+            self._doubt(actor)
+            return None
 
     def _doubt(self, actor: Actor) -> None:
         """See to it that nobody takes the window of a session for as new as its log."""

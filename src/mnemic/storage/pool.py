@@ -371,6 +371,11 @@ async def _commit(tx: Transaction) -> None:
 
 async def _roll_back(conn: AsyncConnection[DictRow]) -> None:
     """Roll back; a connection that died has done so, and must not hide why we are here."""
-    if not conn.closed and conn.info.transaction_status != TransactionStatus.IDLE:
-        with suppress(psycopg.Error):
+    status = conn.info.transaction_status
+    if conn.closed or status == TransactionStatus.IDLE:
+        return
+    with suppress(psycopg.Error):
+        if status == TransactionStatus.INTRANS:
             await conn.execute("rollback", prepare=False)
+        else:  # what came behind a failed statement was not prepared, and the driver takes it for that
+            await conn.rollback()

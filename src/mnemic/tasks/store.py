@@ -216,8 +216,11 @@ class Tasks:
     async def replay(self, actor: Actor, task_id: object, *, version: int | None = None) -> Task:
         """Return a task as its events tell, today or at a version: the same as ``get`` unless damaged.
 
-        Raises InvalidInput (``version_from_future``), StorageError (``task_history_damaged``).
+        Raises InvalidInput (``version_from_future``, ``version_out_of_range``: versions count from 1),
+        StorageError (``task_history_damaged``).
         """
+        if version is not None:
+            whole(version, 1, _LAST, "version")
         wanted = parse_uuid(task_id, "task")
         async with self._database.transaction(known_actor(actor)) as tx:
             found(await tx.one(_SQL["version"], named(actor, wanted)))
