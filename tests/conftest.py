@@ -20,6 +20,8 @@ from uuid import uuid4
 import psutil  # type: ignore[import-untyped]
 import psycopg
 import pytest
+from hypothesis import HealthCheck
+from hypothesis import settings as trials
 from psycopg import sql
 from psycopg.rows import dict_row
 from psycopg.types.json import Jsonb
@@ -45,6 +47,10 @@ _READY = "ready"
 _SCHEMA = "tested"
 _QUICK = ("fsync", "full_page_writes", "synchronous_commit", "autovacuum")
 """What no test needs: nothing has to outlive a power cut, and plans must not change by the hour."""
+trials.register_profile(
+    "patient", deadline=None, suppress_health_check=[HealthCheck.too_slow]
+)  # a busy machine is no defect
+trials.load_profile("patient")
 Connection = psycopg.AsyncConnection[dict[str, Any]]
 Connect = Callable[..., Awaitable[Connection]]
 Prepare = Callable[[Settings, Embedder, Curve], Awaitable[None]]

@@ -358,7 +358,9 @@ _JSON = st.recursive(
 
 
 @settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(value=st.dictionaries(st.text("ab你", max_size=3), _JSON, max_size=4))
 async def test_any_json_comes_back_as_it_was(store: MnemicStore, value: dict[str, Any]) -> None:

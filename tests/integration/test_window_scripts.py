@@ -110,7 +110,9 @@ class World:
 @example(OUT_OF_ORDER)
 @given(STEPS)
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=150,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 def test_what_is_whole_lacks_nothing_whatever_the_order(
     joined: JoinedValkey, steps: list[tuple[str, int]]

@@ -100,7 +100,9 @@ def test_a_message_never_repeats_a_row(tmp_path: Path) -> None:
 
 
 @settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=150, deadline=None
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=150,
+    deadline=None,
 )
 @given(kind=st.sampled_from(["judge", "sensitive", "extract"]), changes=st.data())
 def test_a_row_is_refused_or_can_be_scored(
@@ -124,7 +126,9 @@ def test_a_row_is_refused_or_can_be_scored(
 
 @given(data=st.binary(min_size=1, max_size=60))
 @settings(
-    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=80, deadline=None
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    max_examples=80,
+    deadline=None,
 )
 def test_random_bytes_are_refused(data: bytes, tmp_path: Path) -> None:
     path = tmp_path / "bytes"

@@ -141,7 +141,9 @@ JSON = st.recursive(
 )
 
 
-@trial(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@trial(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None
+)
 @given(st.lists(JSON, max_size=4))
 def test_any_json_is_read_or_named(file: Path, rows: list[object]) -> None:
     found = read(file, *(json.dumps(row) for row in rows), {"content": "the end"})
