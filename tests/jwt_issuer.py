@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import threading
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -113,6 +114,14 @@ class Issuer:
         self.body = json.dumps({"keys": list(keys)}).encode()
 
 
+class _Server(ThreadingHTTPServer):
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        if not isinstance(
+            sys.exception(), ConnectionError
+        ):  # who asked may have given up meanwhile
+            super().handle_error(request, client_address)
+
+
 @contextmanager
 def issuer() -> Iterator[Issuer]:
     """An HTTP server on loopback that answers with a key set."""
@@ -132,7 +141,7 @@ def issuer() -> Iterator[Issuer]:
         def log_message(self, format: str, *args: Any) -> None:
             pass
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    server = _Server(("127.0.0.1", 0), Handler)
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()
     told.url = f"http://127.0.0.1:{server.server_address[1]}/keys.json"

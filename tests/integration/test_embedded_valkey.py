@@ -124,7 +124,7 @@ def test_it_is_a_cache_that_makes_room_and_writes_nothing_down(data_dir: Path) -
         for number in range(3_000):
             redis.rpush(f"key {number}", b"x" * 1_000)
         assert redis.exists("key 2999")
-        assert not redis.exists("key 0")
+        assert redis.dbsize() < 3_000  # which ones went is not certain: it looks at a few of them
         with pytest.raises(Exception, match="not allowed"):
             redis.execute_command("DEBUG", "SLEEP", "0")
     files = {path.name for path in (data_dir / "valkey").iterdir()}
