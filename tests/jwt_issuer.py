@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
