@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 from uuid import UUID, uuid4
 
 import pytest
@@ -12,6 +13,7 @@ from mnemic.crypto import (
     KEY_BYTES,
     LEXEME_BYTES,
     DataKey,
+    KeyedHash,
     derive,
     new_secret,
     place,
@@ -34,6 +36,12 @@ def test_what_was_sealed_opens_again(text: str) -> None:
     assert KEY.open(sealed, AT) == text
     assert sealed_with(sealed) == KEY.key_id
     assert len(sealed) == 16 + 12 + len(text.encode()) + 16
+
+
+@given(st.binary(min_size=1, max_size=64), st.binary(max_size=300))
+def test_a_keyed_hash_is_hmac_sha256(key: bytes, data: bytes) -> None:
+    keyed = KeyedHash(key)
+    assert [keyed.digest(data), keyed.digest(data)] == [hmac.digest(key, data, "sha256")] * 2
 
 
 @given(TEXTS)

@@ -21,6 +21,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _WHY = ("app", "web", "api", "cli", "job")
 _NONE, _SOME = b"\x00", b"\x01"
+_BYTES = (bytes, bytearray, memoryview)
 FIELDS = ("user_mac", "credential_mac", "target_mac", "before_mac", "after_mac")
 """The hashed columns of an entry, in the order in which they are hashed again."""
 
@@ -119,9 +120,7 @@ def _packed(parts: Iterable[bytes | str | int | None]) -> bytes:
         if part is None:
             packed.append(_NONE)
             continue
-        raw = (
-            bytes(part) if isinstance(part, bytes | bytearray | memoryview) else str(part).encode()
-        )
+        raw = bytes(part) if isinstance(part, _BYTES) else str(part).encode()
         packed.append(_SOME + len(raw).to_bytes(8, "big") + raw)
     return b"".join(packed)
 

@@ -60,6 +60,7 @@ _READ = re.compile(
     rf"(?P<han>[{_HAN}]{{1,{_PIECE}}})|[{_UNSPACED}]+"
     rf"|(?:(?<!\w)-(?=\d))?{_LETTER}+(?:[-._@/\\:'&+~#]{_LETTER}+)*(?:\+\+|\#)?|(?P<sign>[^\w\s])"
 )
+_LATIN = re.compile(r"[A-Za-z]")
 _JOINT = re.compile(r"[-._@/\\:&+~#]+")
 _VERSION = re.compile(r"v?(\d+(?:\.\d+)+)")
 _HUMP = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
@@ -97,8 +98,11 @@ def script(text: str) -> str:
     """Return the script that carries a text: ``han``, ``unspaced`` (kana, hangul, Thai ...),
     ``letters``, or "" for a text without words. Ideographs count one each, other words one each.
     """
+    read = text[:MAX_TOKENS]
+    if read.isascii() and _LATIN.search(read):
+        return "letters"
     counts = {"han": 0, "unspaced": 0, "letters": 0}
-    for run in _RUN.finditer(text[:MAX_TOKENS]):
+    for run in _RUN.finditer(read):
         if run.lastgroup == "word":
             counts["letters"] += not run.group().isdigit()
         elif run.lastgroup is not None:
@@ -137,7 +141,9 @@ def fold(text: str) -> str:
 def _lexemes(text: str, han: Callable[[str], Iterator[str]]) -> Iterator[str]:
     for run in _RUN.finditer(text):
         kind, found = run.lastgroup, run.group()
-        if kind == "word":
+        if kind == "word" and _is_plain(found):
+            yield _stem(_bare(found))
+        elif kind == "word":
             yield from _word(found)
         elif kind == "han":
             for start in range(0, len(found), _PIECE):
@@ -201,11 +207,16 @@ def _plain(word: str) -> Iterator[str]:
     if _ORDINAL.fullmatch(word):
         yield word[:-2]
         return
-    if word.isalpha() and (word.islower() or word.isupper() or word[1:].islower()):
+    if _is_plain(word):
         return
     humps = _HUMP.findall(word)
     if len(humps) > 1 and len(word) <= MAX_WHOLE:
         yield from (_stem(hump.lower()) for hump in humps if len(hump) > 1 or hump.isdigit())
+
+
+def _is_plain(word: str) -> bool:
+    """Tell a word of letters in one case, a capital at its beginning aside: it has no parts."""
+    return word.isalpha() and (word.islower() or word.isupper() or word[1:].islower())
 
 
 def _bare(word: str) -> str:

@@ -14,11 +14,12 @@ from uuid import UUID
 
 from mnemic.checks import share
 from mnemic.errors import InvalidInput
-from mnemic.longterm.instructions import instruction_like
+from mnemic.longterm.instructions import reads_as_order
 from mnemic.longterm.judge import Judgement
 from mnemic.longterm.judge.reading import read
 from mnemic.longterm.judge.sentences import LONG
-from mnemic.longterm.sensitive import DEFAULT_CATEGORIES, Finding, find_sensitive, mask
+from mnemic.longterm.sensitive import DEFAULT_CATEGORIES, Finding, find_in, mask
+from mnemic.longterm.sensitive.fold import Folded, fold
 from mnemic.model import Verdict
 from mnemic.text import normalise, reading_length, says_something
 
@@ -105,16 +106,18 @@ def screen(content: object, confidence: object, limits: Limits, user: str) -> Sc
         return _refusal("confidence_too_low", f"Confidence is below {limits.min_confidence}.")
     text = normalised.text
     masked: tuple[str, ...] = ()
-    findings = find_sensitive(text, limits.categories)
+    folded = fold(text)
+    findings = find_in(folded, limits.categories)
     if findings:
         masked = tuple(sorted({finding.category for finding in findings}))
         if limits.on_sensitive == "refuse":
             return refused_sensitive(findings)
         text = mask(text, findings, user)
+        folded = fold(text)
     refused = _length(text, limits)
     if refused is not None:
         return refused
-    return Screened(text, trust, _pending(text, trust, limits), normalised.removed, masked)
+    return Screened(text, trust, _pending(folded, trust, limits), normalised.removed, masked)
 
 
 def refused_sensitive(findings: Sequence[Finding]) -> Verdict:
@@ -191,8 +194,8 @@ def _certain(text: str, neighbour: Neighbour, judge: Judge) -> Judgement | None:
     return found if sure else None
 
 
-def _pending(text: str, confidence: float, limits: Limits) -> str | None:
-    if instruction_like(text):
+def _pending(folded: Folded, confidence: float, limits: Limits) -> str | None:
+    if reads_as_order(folded):
         return "instruction_like"
     return "confidence_unsure" if confidence < limits.confirm_below else None
 

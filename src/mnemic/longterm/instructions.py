@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import re
 
-from mnemic.longterm.sensitive.fold import fold
+from mnemic.longterm.sensitive.fold import Folded, fold
+from mnemic.text import holds_any
 
-__all__ = ["instruction_like"]
+__all__ = ["instruction_like", "reads_as_order"]
 
 _DROP_EN = (
     r"(?:ignore|disregard|forget|override|overrule|bypass|discard|dismiss|skip|neglect|violate|break|"
@@ -40,28 +41,48 @@ _SECRETS_EN = (
     r"(?:[a-z]{1,12} ){0,2}(?:keys|passwords?|credentials|secrets|tokens)\b|your environment variables|"
     r"(?:all|other|every) (?:[a-z' ]{0,16})(?:memories|memory|conversations?|chat history|user data))"
 )
-_EN = (
-    rf"\b{_DROP_EN} (?:(?:{_EARLIER_EN}|of|these|those|my|our|and|"
+# Each of these stands at the beginning of a word.
+_EN_WORDS = (
+    rf"{_DROP_EN} (?:(?:{_EARLIER_EN}|of|these|those|my|our|and|"
     rf"to) ){{1,5}}(?:[a-z]{{1,12}} ){{0,2}}{_ORDERS_EN}\b",
-    rf"\b{_DROP_EN} {_ORDERS_EN}\b(?! (?:file|order|manual|booklet))",
-    rf"\b{_DROP_EN} (?:(?:all|any|every|of|the|your|these|those|previous|prior|safety|system|above|"
+    rf"{_DROP_EN} {_ORDERS_EN}\b(?! (?:file|order|manual|booklet))",
+    rf"{_DROP_EN} (?:(?:all|any|every|of|the|your|these|those|previous|prior|safety|system|above|"
     rf"existing) ){{0,4}}rules\b(?! (?:of|for|about|in|on) )",
-    rf"\b{_DROP_EN} (?:everything|all|anything|what(?:ever)?)(?: that| of)? (?:above|before|"
+    rf"{_DROP_EN} (?:everything|all|anything|what(?:ever)?)(?: that| of)? (?:above|before|"
     rf"(?:you(?:'ve| have| were| are)? )?(?:been )?(?:told|said|instructed|taught|learned|written|"
     rf"know))",
-    r"\b(?:you are|you're|act as|behave as|pretend (?:to be|you are|you're)|roleplay as|become|"
+    r"(?:you are|you're|act as|behave as|pretend (?:to be|you are|you're)|roleplay as|become|"
     r"simulate|enter|switch (?:in)?to|enable|activate)"
     r" (?:now |an? |the |in |into ){0,3}(?:dan\b|do anything now|jailbroken|jailbreak|unrestricted|"
     r"unfiltered|uncensored|developer mode|god mode|"
     r"admin mode|root mode|evil|amoral|(?:[a-z]{2,12} ){0,2}(?:with(?:out| no)|free (?:of|"
     r"from)) (?:any )?(?:restrictions|rules|limits|limitations|filters?|guidelines|ethics|morals))",
-    r"\b(?:you have|there are|with) no (?:more )?(?:restrictions|rules|limits|filters|"
+    r"(?:you have|there are|with) no (?:more )?(?:restrictions|rules|limits|filters|"
     r"guidelines)\b(?=[^.]{0,40}(?:you|now|assistant|$))",
-    rf"\b(?:reveal|show|print|output|repeat|display|dump|leak|expose|disclose|exfiltrate|tell me|"
+    rf"(?:reveal|show|print|output|repeat|display|dump|leak|expose|disclose|exfiltrate|tell me|"
     rf"give me|recite|translate|summari[sz]e) (?:me |us |back |verbatim |out )?{_SECRETS_EN}(?! (?:to|"
     rf"of|for|in) )",
-    rf"\b(?:send|post|forward|upload|email|mail|transmit|exfiltrate|leak|copy|submit|append|"
+    rf"(?:send|post|forward|upload|email|mail|transmit|exfiltrate|leak|copy|submit|append|"
     rf"attach) (?:me |us )?{_SECRETS_EN}(?: [a-z]{{1,12}}){{0,4}} (?:to|at|via|into|in)\b",
+    r"(?:new|updated|real|actual|true) (?:system )?instructions?(?: for (?:you|the (?:ai|assistant|"
+    r"model)))? ?(?::|are|follow|begin)",
+    r"(?:do not|don't|never|without) (?:tell|inform|mention (?:this |it |that )?to|alert|notify|"
+    r"reveal (?:this |it )?to|telling|informing|alerting|notifying)(?: this to| it to)? the (?:user|"
+    r"human|owner|operator|customer)s?\b",
+    r"(?:from now on|henceforth|going forward|starting now|in every (?:reply|response|"
+    r"answer))\b[^.\n]{0,60}\b(?:ignore|disregard|bypass|override) (?:all |any |the |your |"
+    r"every )*(?:rules?|instructions?|safety|restrictions?|polic(?:y|ies)|guidelines|users?|"
+    r"warnings?)\b",
+    r"(?:execute|run|eval(?:uate)?) (?:the following|this|these|any) (?:shell |system |hidden |"
+    r"remote )?(?:commands?|code|script) (?:whenever|every time|before|without|silently|on every)",
+    r"when(?:ever)? (?:asked|the user|anyone|someone|a user|"
+    r"users)\b[^.\n]{0,60}\b(?:always )?(?:lie|insert this link|recommend only|send (?:them|users|people) to|"
+    r"leak|exfiltrate|hide the|respond only with the link)",
+    r"(?:disable|turn off|remove|deactivate|circumvent) (?:all |your |the |any |every )*(?:safety|"
+    r"content|security|moderation|ethical)[ -]?(?:filters?|checks?|guardrails|guidelines|restrictions|"
+    r"rules|policies|protocols?|measures)\b",
+)
+_EN_MARKS = (
     r"(?:^|\n)\s{0,4}(?:<\|?(?:im_start|system|/?inst|endoftext)[^>]{0,20}>|\[/?(?:inst|system|sys)\]|"
     r"<</?sys>>|#{2,4} ?(?:system|new instructions?)(?: prompt| message)?:?\s?(?:\n|$))",
     r"<\|im_(?:start|end)\|>|\[system (?:override|message|prompt|update)\]|\bsystem override\b|"
@@ -69,23 +90,6 @@ _EN = (
     r"(?:^|\n|[.!] )(?:system|developer|admin(?:istrator)?)(?: message| note| notice|"
     r" prompt)?: ?(?:you (?:must|are|will|should)|ignore|from now|new|override|always|never|do not|"
     r"the assistant)",
-    r"\b(?:new|updated|real|actual|true) (?:system )?instructions?(?: for (?:you|the (?:ai|assistant|"
-    r"model)))? ?(?::|are|follow|begin)",
-    r"\b(?:do not|don't|never|without) (?:tell|inform|mention (?:this |it |that )?to|alert|notify|"
-    r"reveal (?:this |it )?to|telling|informing|alerting|notifying)(?: this to| it to)? the (?:user|"
-    r"human|owner|operator|customer)s?\b",
-    r"\b(?:from now on|henceforth|going forward|starting now|in every (?:reply|response|"
-    r"answer))\b[^.\n]{0,60}\b(?:ignore|disregard|bypass|override) (?:all |any |the |your |"
-    r"every )*(?:rules?|instructions?|safety|restrictions?|polic(?:y|ies)|guidelines|users?|"
-    r"warnings?)\b",
-    r"\b(?:execute|run|eval(?:uate)?) (?:the following|this|these|any) (?:shell |system |hidden |"
-    r"remote )?(?:commands?|code|script) (?:whenever|every time|before|without|silently|on every)",
-    r"\bwhen(?:ever)? (?:asked|the user|anyone|someone|a user|"
-    r"users)\b[^.\n]{0,60}\b(?:always )?(?:lie|insert this link|recommend only|send (?:them|users|people) to|"
-    r"leak|exfiltrate|hide the|respond only with the link)",
-    r"\b(?:disable|turn off|remove|deactivate|circumvent) (?:all |your |the |any |every )*(?:safety|"
-    r"content|security|moderation|ethical)[ -]?(?:filters?|checks?|guardrails|guidelines|restrictions|"
-    r"rules|policies|protocols?|measures)\b",
 )
 _DROP_ZH = (
     r"(?:忽略|无视|无需理会|不要理会|不用理会|别理会|忘记|忘掉|忘了|抛弃|放弃|丢弃|跳过|绕过|绕开|"
@@ -139,7 +143,9 @@ _ZH = (
     r"(?:执行|运行)(?:以下|下面|这段|这些)(?:的)?(?:隐藏|系统|shell)?(?:命令|代码|脚本)(?:且|并|"
     r"而)?(?:不要|无需|每次|别)",
 )
-_PATTERNS = re.compile("|".join(f"(?:{form})" for form in (*_EN, *_ZH)))
+_ENGLISH = re.compile("|".join((rf"\b(?:{'|'.join(_EN_WORDS)})", *_EN_MARKS)))
+_CHINESE = re.compile("|".join(_ZH))
+_LATIN_WORD = re.compile(r"[a-z]{3}")
 _HINTS = (
     "ignore",
     "disregard",
@@ -228,18 +234,29 @@ _JOINED_ZH = re.compile(r"(?<=[一-鿿])[ \t·._*\-]{1,3}(?=[一-鿿])")
 
 def instruction_like(text: str) -> bool:
     """Tell whether ``text`` reads as an order to a model (Chinese or English), disguised or not."""
-    folded = fold(text).lower
-    latin = any(hint in folded for hint in _HINTS)
-    if not latin and folded.isascii():
-        return bool(_LETTERED.search(folded)) and _spelled_out(folded)
-    plain = _JOINED_ZH.sub("", _SPACED.sub(" ", folded))
-    return bool(_PATTERNS.search(plain)) or (bool(_LETTERED.search(plain)) and _spelled_out(plain))
+    return reads_as_order(fold(text))
+
+
+def reads_as_order(folded: Folded) -> bool:
+    """The same of a text whose disguises are off."""
+    lower = folded.lower
+    if lower.isascii() and not holds_any(_HINTS, lower):
+        return bool(_LETTERED.search(lower)) and _spelled_out(lower)
+    plain = _JOINED_ZH.sub("", _SPACED.sub(" ", lower))
+    return _is_order(plain) or (bool(_LETTERED.search(plain)) and _spelled_out(plain))
+
+
+def _is_order(plain: str) -> bool:
+    """Every English pattern holds three letters in a row, every Chinese one a Chinese character."""
+    return bool(_LATIN_WORD.search(plain) and _ENGLISH.search(plain)) or bool(
+        not plain.isascii() and _CHINESE.search(plain)
+    )
 
 
 def _spelled_out(lower: str) -> bool:
     """Read ``i g n o r e  p r e v i o u s`` as the words it spells."""
     joined = _LETTERED.sub(lambda run: re.sub(r"[ .\-_*]", "", run[0]), lower)
-    return bool(_PATTERNS.search(_SPACED.sub(" ", joined))) or bool(
+    return _is_order(_SPACED.sub(" ", joined)) or bool(
         re.search(
             r"(?:ignore|disregard|forget)(?:all)?(?:the)?(?:previous|prior|above)(?:instructions|rules)",
             joined,

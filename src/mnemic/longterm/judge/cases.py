@@ -114,11 +114,12 @@ def _states(reading: Reading) -> frozenset[str]:
 def _has_job(reading: Reading) -> bool:
     """Whether a job is held: I'm a nurse, I teach at a college (not: we hired a nurse)."""
     sections = {t.section for t in reading.tokens if t.key != "teach"}
-    teaches = "teach" in reading.keys and "workplace" in sections
+    if "teach" in reading.keys and "workplace" in sections:
+        return True
+    if "job" not in sections or ("change" in reading.flags and "work" not in reading.keys):
+        return False
     lists = lexicon()
-    acts = {t.key for t in reading.tokens if lists.tagged(t.key, "verb")} - _HOLDING
-    replaced = "change" in reading.flags and "work" not in reading.keys
-    return teaches or ("job" in sections and not acts and not replaced)
+    return not any(lists.tagged(key, "verb") for key in reading.keys - _HOLDING)
 
 
 def case_of(first: str, second: str, similarity: float | None) -> Case:

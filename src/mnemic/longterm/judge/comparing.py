@@ -18,8 +18,8 @@ _PLAIN = frozenset({"number", "count", "times", "points", "floor", "rate"})
 _LIGHT = frozenset({"have", "eat", "drink", "take_in", "choose", "make", "need", "prefer", "know"})
 
 # Who does a thing for a living, and doing it.
-_AGENTS = tuple(
-    {verb, job}
+_AGENTS = frozenset(
+    pair
     for verb, job in (
         ("teach", "teacher_job"),
         ("write", "writer"),
@@ -33,6 +33,7 @@ _AGENTS = tuple(
         ("pay", "payment_day"),
         ("smoke", "cigarette"),
     )
+    for pair in ((verb, job), (job, verb))
 )
 _DOUBLED = re.compile(r"(.)\1")
 _PRONOUNS = frozenset({"he", "she", "they"})
@@ -122,7 +123,7 @@ def _other_name(token: Token, other: Reading, named: bool) -> bool:
 
 def _same_word(first: Token, second: Token, named: bool) -> bool:
     """Whether two words are one, misspelt or written shorter; names and listed pairs never are."""
-    if {first.key, second.key} in _AGENTS:
+    if (first.key, second.key) in _AGENTS:
         return first.sign == second.sign
     if (
         named
@@ -166,11 +167,10 @@ def _near(one: str, two: str) -> bool:
 def _tells(token: Token, other: Reading, others_left: list[Token]) -> bool:
     """Whether a word without counterpart says something the other reading does not."""
     lists = lexicon()
-    rivals = [t for t in others_left if t.section == token.section and t.section]
     if token.section == "period" and not any(t.section == "period" for t in other.tokens):
         return not any(mark.kind in ("weekday", "time", "times") for mark in other.marks)
     if lists.tagged(token.key, "weak"):
-        return bool(rivals) and not lists.tagged(token.key, "linking")
+        return not lists.tagged(token.key, "linking") and _has_rival(token, others_left)
     if token.key in _PRONOUNS:
         return False
     if token.key in _WISHES and any(t.key in _WISHES for t in other.tokens):
@@ -184,9 +184,14 @@ def _tells(token: Token, other: Reading, others_left: list[Token]) -> bool:
     if token.sign > 0 and _implied().get(token.key, frozenset()) & other.keys:
         return False
     if token.section == "part":
-        return bool(rivals) or not any(mark.kind == "time" for mark in other.marks)
+        return _has_rival(token, others_left) or not any(m.kind == "time" for m in other.marks)
     # What belongs to a kind the other names adds nothing of its own kind: 布偶猫 is a 猫.
-    return not (token.sign > 0 and any(lists.covers(token.key, t.key) for t in other.tokens))
+    return not (token.sign > 0 and lists.covers_any(token.key, other.keys))
+
+
+def _has_rival(token: Token, others_left: list[Token]) -> bool:
+    """Whether a word of the same section is left of the other text."""
+    return bool(token.section) and any(t.section == token.section for t in others_left)
 
 
 def _amounts(

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 from mnemic.longterm.judge.marks import Mark, blank
 from mnemic.longterm.judge.seeking import Sought
+from mnemic.text import holds_any
 
 __all__ = ["scan"]
 
@@ -54,33 +55,23 @@ _AFTER_DAY = (
 )
 _MONTH_STARTS = tuple(name[:3] for name in _MONTHS)
 _DATES = tuple(
-    Sought(needles, re.compile(pattern))
-    for needles, pattern in (
-        (("-", "/", "."), rf"(?<!\d){_Y}[-/.]{_M}[-/.]{_D}(?!\d)"),
-        (("/",), rf"(?<!\d){_M}/{_D}/{_Y}(?!\d)"),
-        (("/", "."), rf"(?<!\d){_D}[/.]{_M}[/.]{_Y}(?!\d)"),
+    (needles, tuple(map(re.compile, patterns)))
+    for needles, *patterns in (
+        (("19", "20"), rf"(?<!\d){_Y}[-/.]{_M}[-/.]{_D}(?!\d)"),
+        (("/19", "/20"), rf"(?<!\d){_M}/{_D}/{_Y}(?!\d)"),
+        (("/19", "/20", ".19", ".20"), rf"(?<!\d){_D}[/.]{_M}[/.]{_Y}(?!\d)"),
         (("年",), rf"(?<!\d){_Y}年(?:{_M}月(?:份|{_D}[日号]?)?)?"),
         (("月",), rf"(?<![\d.]){_M}月(?:{_D}[日号]?|份)?(?!\d)"),
         (
             _MONTH_STARTS,
             rf"\b{_D}(?:st|nd|rd|th)?(?: of)? (?P<n>{_NAMES})\b\.?(?:,? {_Y}\b)?",
-        ),
-        (
-            _MONTH_STARTS,
             rf"\b(?P<n>{_NAMES})\b\.? {_D}(?:st|nd|rd|th)?\b(?![:\d])(?:,? {_Y}\b)?",
-        ),
-        (_MONTH_STARTS, rf"\b(?P<n>{_NAMES}) {_Y}\b"),
-        (
-            _MONTH_STARTS,
+            rf"\b(?P<n>{_NAMES}) {_Y}\b",
             r"\b(?:in|by|until|till|since|from|this|next|last|early|late|mid|every|for|to) "
             rf"(?P<n>{_NAMES})\b",
-        ),
-        (
-            _MONTH_STARTS,
             rf"\b(?P<n>{'|'.join(name for name in _MONTHS if name not in ('may', 'march'))})\b",
         ),
-        (("/",), rf"(?<![\d./-]){_M}/{_D}(?![\d/])"),
-        (("/",), rf"(?<![\d./-]){_D}/{_M}(?![\d/])"),
+        (("/",), rf"(?<![\d./-]){_M}/{_D}(?![\d/])", rf"(?<![\d./-]){_D}/{_M}(?![\d/])"),
         (
             ("-",),
             r"(?<![\d.-])(?P<m>0[1-9]|1[0-2])-(?P<d>0[1-9]|[12]\d|3[01])(?![\d-])",
@@ -93,11 +84,12 @@ _DATES = tuple(
         ((" 19", " 20"), rf"\b(?:in|since|from|until|by|during|of|year|back in) {_Y}\b"),
     )
 )
+_AT_HOURS = tuple(f"at {digit}" for digit in range(1, 10))
 _AM_PM = r"(?P<ap>a\.?m\b\.?|p\.?m\b\.?)"
 _PART = r"(?P<p>上午|早上|早晨|清晨|凌晨|中午|下午|傍晚|晚上|夜里|夜间|午后|今晚|每晚|当晚|晚)?"
 _TIMES = tuple(
-    Sought(needles, re.compile(pattern))
-    for needles, pattern in (
+    (needles, tuple(map(re.compile, patterns)))
+    for needles, *patterns in (
         (
             (":",),
             rf"{_PART}的?(?<![\d.])(?<!\d:)(?P<h>[01]?\d|2[0-4]):(?P<mi>[0-5]\d)(?!\d|:\d)"
@@ -122,16 +114,13 @@ _TIMES = tuple(
             r"(?: in the (?P<ep>morning|afternoon|evening)| at (?P<at>night))?",
         ),
         (
-            (" in the ", " at night"),
+            (" in the morning", " in the afternoon", " in the evening", " at night"),
             r"(?<![\d.:])\b(?P<h>1[0-2]|[1-9])"
             r" (?:in the (?P<ep>morning|afternoon|evening)|at (?P<at>night))\b",
         ),
         (
-            ("at ",),
+            _AT_HOURS,
             r"\bat (?P<h>1[0-2]|[1-9]) (?:in the|every|each) (?P<ep>morning|afternoon|evening)",
-        ),
-        (
-            ("at ",),
             r"\bat (?P<h>1[0-2]|[1-9])"
             r"(?=[,;!?]|\.(?!\d)|$| (?:on|sharp|every|from|until|instead|now)\b)",
         ),
@@ -152,32 +141,31 @@ _HINT = re.compile(rf"\d|\b(?:{_NAMES})\b")
 def scan(text: str) -> list[Mark]:
     """Return the marks of kinds ``date`` (year, month, day), ``time`` and ``weekday`` (0 is Monday)."""
     found: list[Mark] = []
-    rest = text
-    if not _HINT.search(text):
-        return [mark for match in _WEEKDAYS.all_in(text) for mark in _weekdays(match)]
-    for patterns, reader in ((_DATES, _date), (_TIMES, _time), ((_WEEKDAYS,), _weekdays)):
-        for pattern in patterns:
-            if not pattern.may_be_in(rest):
-                continue
-            marks = [mark for match in pattern.pattern.finditer(rest) for mark in reader(match)]
-            found += marks
-            if marks:
-                rest = blank(rest, marks)
-    return found
+    if _HINT.search(text):
+        for notations, reader in ((_DATES, _date), (_TIMES, _time)):
+            for needles, patterns in notations:
+                if not holds_any(needles, text):
+                    continue
+                for pattern in patterns:
+                    marks = [reader(match) for match in pattern.finditer(text)]
+                    if marks:
+                        found += marks
+                        text = blank(text, marks)
+    return found + [mark for match in _WEEKDAYS.all_in(text) for mark in _weekdays(match)]
 
 
-def _date(match: re.Match[str]) -> Iterator[Mark]:
+def _date(match: re.Match[str]) -> Mark:
     parts = match.groupdict()
     month = _MONTH[parts["n"]] if parts.get("n") else _number(parts.get("m"))
     value = (_number(parts.get("y")), month, _number(parts.get("d")))
-    yield Mark("date", value, *match.span())
+    return Mark("date", value, *match.span())
 
 
 def _number(text: str | None) -> int | None:
     return int(text) if text else None
 
 
-def _time(match: re.Match[str]) -> Iterator[Mark]:
+def _time(match: re.Match[str]) -> Mark:
     parts = match.groupdict()
     hour = int(parts["h"])
     minute = int(parts.get("mi") or 0)
@@ -194,7 +182,7 @@ def _time(match: re.Match[str]) -> Iterator[Mark]:
     elif half == "am" and hour == 12:
         hour = 0
     is_open = half is None and hour <= 12 and not match.group(0).startswith("0")
-    yield Mark("time", (hour % 24 * 60 + minute, float(is_open)), *match.span())
+    return Mark("time", (hour % 24 * 60 + minute, float(is_open)), *match.span())
 
 
 def _half_of_day(parts: dict[str, str | None]) -> str | None:

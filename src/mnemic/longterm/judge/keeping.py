@@ -128,6 +128,8 @@ def _items_swapped(case: Case) -> bool:
 def _zones(reading: Reading) -> dict[Mark, int]:
     """Return before or after the verb (without a verb: as the how manieth) each thing is named."""
     items = [mark for mark in reading.marks if mark.is_item]
+    if len(items) < 2:
+        return {}
     nouns = Counter(mark.noun for mark in items)
     paired = [mark for mark in items if nouns[mark.noun] > 1]
     verbless = all(mark.end < reading.pivot for mark in reading.marks)

@@ -25,21 +25,23 @@ _TAGS = ("verb", "one", "many", "weak", "linking", "scope")
 class Entry:
     """What one surface form stands for.
 
-    ``concepts`` are pairs of concept and sign (+1 or -1), ``flags`` mark change, end, plan and so on,
-    ``section`` is the list it comes from, ``tags`` how its section behaves.
+    ``concepts`` are pairs of concept and sign (+1 or -1), ``names`` the concepts alone, ``flags`` mark
+    change, end, plan and so on, ``section`` is the list it comes from, ``tags`` how its section behaves.
     """
 
     concepts: tuple[tuple[str, int], ...]
     flags: frozenset[str]
     section: str
     tags: frozenset[str]
+    names: frozenset[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Lexicon:
     """All lists: forms to entries, concepts to sections, kinds to members.
 
-    ``reach`` gives for a word (and a stem) how many words the longest English phrase from it has.
+    ``reach`` gives for two words (and for two stems) how many words the longest English phrase from them
+    has, ``heads`` with what a longer Chinese form begins.
     """
 
     english: dict[tuple[str, ...], Entry]
@@ -48,7 +50,8 @@ class Lexicon:
     section: dict[str, str]
     tags: dict[str, frozenset[str]]
     kinds: dict[str, frozenset[str]]
-    reach: dict[str, int]
+    reach: dict[tuple[str, ...], int]
+    heads: frozenset[str]
 
     def phrase(self, words: tuple[str, ...], stems: tuple[str, ...]) -> Entry | None:
         """Return the entry of an English phrase: as written if listed so, else by its stems."""
@@ -61,6 +64,10 @@ class Lexicon:
     def tagged(self, concept: str, tag: str) -> bool:
         """Return whether the section of a concept carries a tag."""
         return tag in self.tags.get(concept, frozenset())
+
+    def covers_any(self, kind: str, members: frozenset[str]) -> bool:
+        """Return whether a concept is a kind that one of the others belongs to."""
+        return kind in self.kinds and not self.kinds[kind].isdisjoint(members)
 
     def covers(self, kind: str, member: str) -> bool:
         """Return whether a concept is a kind that the other belongs to (fruit, apple)."""
@@ -107,10 +114,12 @@ def lexicon() -> Lexicon:
             for concept, _ in entry.concepts:
                 section_of[concept] = section_of.get(concept, section)
                 tags_of[concept] = tags_of.get(concept, tags)
-    reach: dict[str, int] = {}
-    for form in (*english, *stems):
-        reach[form[0]] = max(len(form), reach.get(form[0], 1))
-    return Lexicon(english, stems, chinese, section_of, tags_of, _kinds(section_of), reach)
+    reach: dict[tuple[str, ...], int] = {}
+    for phrase in (*english, *stems):
+        if len(phrase) > 1:
+            reach[phrase[:2]] = max(len(phrase), reach.get(phrase[:2], 1))
+    heads = frozenset(form[:end] for form in chinese for end in range(1, len(form)))
+    return Lexicon(english, stems, chinese, section_of, tags_of, _kinds(section_of), reach, heads)
 
 
 def _header(line: str) -> tuple[str, frozenset[str]]:
@@ -127,7 +136,8 @@ def _entry(line: str, section: str, tags: frozenset[str]) -> tuple[Entry, list[s
     left, _, right = forms.partition("|")
     english = [form.strip() for form in left.split(",") if form.strip()]
     chinese = right.split()
-    return Entry(concepts, flags, section, tags), english, chinese
+    plain = frozenset(name for name, _ in concepts)
+    return Entry(concepts, flags, section, tags, plain), english, chinese
 
 
 def _kinds(section_of: dict[str, str]) -> dict[str, frozenset[str]]:

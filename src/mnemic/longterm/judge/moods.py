@@ -14,6 +14,7 @@ from mnemic.longterm.judge.words import Word
 __all__ = ["flags_of", "verb_at"]
 
 _MOODS = frozenset({"change", "end", "plan"})
+_TIMES = frozenset({"past", "now"})
 _SPEAKERS = frozenset({"i", "we", "user", "the user"})
 _NO_VERB = 1_000_000
 _SIMPLE = r"(?<!have )(?<!has )(?<!'ve )\b"
@@ -60,9 +61,10 @@ def flags_of(words: list[Word], text: str) -> frozenset[str]:
         if word.entry and not (habit and word.text.startswith("要"))
         for flag in word.entry.flags
     }
-    if _follows_event(words):
-        flags -= {"past", "now"}
-    if any(word.text in word_set("copulas") for word in words):
+    if not flags.isdisjoint(_TIMES) and _follows_event(words):
+        flags -= _TIMES
+    copulas = word_set("copulas")
+    if any(word.text in copulas for word in words):
         flags.add("states")
     return frozenset(flags | {flag for flag, tense in _TENSES.items() if tense.is_in(text)})
 
@@ -77,7 +79,8 @@ def _follows_event(words: list[Word]) -> bool:
 
 def verb_at(words: list[Word], marks: list[Mark]) -> int:
     """Return where the verb (or, without one, the value) starts; past any end when there is none."""
-    copula = next((word.start for word in words if word.text in word_set("copulas")), None)
+    copulas = word_set("copulas")
+    copula = next((word.start for word in words if word.text in copulas), None)
     before = (word for word in words if copula is not None and word.start < copula)
     if copula is not None and not any(word.text in _SPEAKERS for word in before):
         return copula

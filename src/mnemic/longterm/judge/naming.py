@@ -17,10 +17,15 @@ __all__ = ["name_after", "name_before"]
 
 _REACH = 40
 _ENGLISH = re.compile(
-    r"(?:(?P<before>[a-z']+)[^a-z0-9㐀-鿿]{1,2})?(?P<noun>[a-z][a-z'&]*)"
+    r"(?:(?P<before>[a-z']+)[^a-z0-9㐀-鿿]{1,2})?(?P<noun>[a-z][a-z'&]*+)"
     r"(?: ?(?P<sign>#)| (?P<label>no\.?|nr\.?|number|num\.?|id))?[ _#-]?$"
 )
+_ENGLISH_WORDS = 3
+"""Words that a match of ``_ENGLISH`` spans at most: the one before, the noun, the label."""
 _HAN = re.compile(r"(?P<run>[㐀-鿿]{1,6}?)(?P<label>编号为?|序号|代号|号码|号|第)?[ #]?$")
+_HAN_REACH = 11
+"""Characters that a match of ``_HAN`` spans at most, with a line end behind it."""
+_ENDS_HAN = re.compile(r"[㐀-鿿][ #]?$")
 _AFTER = re.compile(r"(?P<mark>号)?(?P<run>[㐀-鿿]{0,3})")
 _NOT_NOUNS = frozenset({"particle", "flag", "me", "axis", "period", "part", "season"})
 _VERSIONED = frozenset({"plang", "editor", "database", "queue", "os", "framework", "testtool"})
@@ -42,7 +47,7 @@ def name_before(text: str, start: int, end: int) -> str | None:
         return re.split(r"[ #_-]", near.strip(" #_-"))[-1]
     if near.endswith("#"):
         return _english(near) or ""
-    return _chinese(near) if re.search(r"[㐀-鿿][ #]?$", near) else _english(near)
+    return _chinese(near) if _ENDS_HAN.search(near, max(0, len(near) - 3)) else _english(near)
 
 
 def _is_heading(text: str, start: int, end: int) -> bool:
@@ -66,7 +71,8 @@ def name_after(text: str, end: int, *, ordinal: bool) -> str | None:
 
 
 def _english(near: str) -> str | None:
-    match = _ENGLISH.search(near)
+    ahead, *following = near.rsplit(None, _ENGLISH_WORDS) or [""]
+    match = _ENGLISH.search(near, len(ahead) if len(following) == _ENGLISH_WORDS else 0)
     if match is None:
         return None
     noun, label = match["noun"], match["label"] or match["sign"]
@@ -118,7 +124,7 @@ def _key(noun: str) -> str:
 
 
 def _chinese(near: str) -> str | None:
-    match = _HAN.search(near)
+    match = _HAN.search(near, max(0, len(near) - _HAN_REACH))
     if match is None:
         return None
     run, label = match["run"], match["label"]

@@ -76,6 +76,7 @@ _AFTER = (
     r"块元角毛斤两克吨米里度倍折成页行列步段首场局组排类种项款代版寸亩升万千百棵根粒片盒箱袋包]|公[里斤分]|千[米克]"
     r"|英[里尺寸镑]|厘米|毫米|毫秒|小时|分钟|星期|礼拜|美元|欧元|英镑|日元|平方|摄氏|人|室|线|副|顿|颗|间|所|盏|股|成|环)"
 )
+_COUNTER = re.compile(_AFTER)
 _CHINESE = re.compile(
     r"(第|百分之|周|星期|礼拜|初)?(?<!\d)([零〇一二两俩仨三四五六七八九十百千万亿]+)(?:点([零一二三四五六七八九]+)(?=倍|[万亿]|公|米|斤|%))?"
     rf"(半)?(?={_AFTER})?"
@@ -162,10 +163,13 @@ def with_digits(text: str) -> str:
 def _chinese(text: str) -> str:
     if text.isascii():
         return text
+    runs = list(_CHINESE.finditer(text))
+    if not runs:
+        return text
     spared = [match.span() for match in _IDIOMS.finditer(text)]
     pieces: list[str] = []
     last = 0
-    for match in _CHINESE.finditer(text):
+    for match in runs:
         if any(start <= match.start(2) < end for start, end in spared):
             continue
         written = _written(match, text)
@@ -180,7 +184,7 @@ def _written(match: re.Match[str], text: str) -> str | None:
     value = chinese_number(run)
     if value is None or (before in _WEEKS and text[match.end(2) : match.end(2) + 1] not in _OFTEN):
         return None
-    counted = re.match(_AFTER, text[match.end(2) :]) is not None or half is not None
+    counted = _COUNTER.match(text, match.end(2)) is not None or half is not None
     # 三十五 is a number wherever it stands; 三 alone needs something that is counted.
     composed = len(run) > 1 and any(char in _SCALES or char in "万亿" for char in run)
     digits = len(run) > 1 and all(char in _DIGITS for char in run)

@@ -98,5 +98,7 @@ def _names_job(words: list[Word]) -> bool:
 
 
 def _quotes(text: str) -> tuple[tuple[str, int], ...]:
+    if '"' not in text and "'" not in text:
+        return ()
     found = ((match[1] or match[2], match.start()) for match in _QUOTED.finditer(text))
     return tuple((words.strip(), start) for words, start in found)

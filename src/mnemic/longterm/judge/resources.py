@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from importlib.resources import files
 
 __all__ = ["lines", "word_set"]
@@ -15,12 +15,13 @@ def lines(name: str) -> list[str]:
     return [line for line in stripped if line and not line.startswith("#")]
 
 
-@lru_cache(maxsize=1)
+@cache
 def _sets() -> dict[str, frozenset[str]]:
     pairs = (line.split(":", 1) for line in lines("sets.txt"))
     return {name.strip(): frozenset(words.split()) for name, words in pairs}
 
 
+@cache
 def word_set(name: str) -> frozenset[str]:
     """Return one small closed set of words; raises KeyError for a name that is not listed."""
     return _sets()[name]

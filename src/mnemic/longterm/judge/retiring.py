@@ -25,6 +25,7 @@ __all__ = [
 ]
 
 _FEELINGS = frozenset({"like", "eat", "drink", "have"})
+_TAKING = frozenset({"have", "adopt_pet", "buy"})
 _TEMPORAL = frozenset({"date", "time", "weekday"})
 _ACTS = frozenset({"additive", "exclusive", "linking"})
 _STAGES = frozenset({"school_stage"})
@@ -72,12 +73,16 @@ def kind_denied(case: Case) -> Judgement | None:
     lists = lexicon()
     turned = bool(case.diff.flipped & _FEELINGS)
     for token in case.first.tokens:
-        taken = [t for t in case.second.tokens if t.sign > 0 and lists.covers(token.key, t.key)]
-        if token.sign < 0 and taken and case.second.keys & {"have", "adopt_pet", "buy"}:
+        if (
+            token.sign < 0
+            and not case.second.keys.isdisjoint(_TAKING)
+            and any(t.sign > 0 and lists.covers(token.key, t.key) for t in case.second.tokens)
+        ):
             return newer("kind_taken_up", sure=False)
     for token in case.second.tokens:
-        members = [t for t in case.first.tokens if t.sign > 0 and lists.covers(token.key, t.key)]
-        if members and (token.sign < 0 or turned):
+        if (token.sign < 0 or turned) and any(
+            t.sign > 0 and lists.covers(token.key, t.key) for t in case.first.tokens
+        ):
             return newer("kind_denied")
     return None
 

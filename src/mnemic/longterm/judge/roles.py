@@ -42,9 +42,10 @@ def cast_of(words: list[Word], text: str) -> tuple[Part, ...]:
     (Anna's keys), ``person`` or ``name``, and ``""`` for any other unlisted word.
     """
     cast: list[Part] = []
+    owned = "'s" in text or "的" in text
     for word in words:
         low = word.text
-        owns = low.endswith("'s") or _OWNER.match(text[word.start + len(low) :])
+        owns = low.endswith("'s") or (owned and _OWNER.match(text, word.start + len(low)))
         if owns and word.entry is None:
             cast.append((low.removesuffix("'s"), "owns"))
         if word.stop or owns:

@@ -75,6 +75,7 @@ _MEASURED |= {key: key for key in ("retry", "cost", "memory", "disk", "interval"
 _MEASURED |= {"temperature_thing": "temperature", "brightness": "brightness", "cache": "cache"}
 _STACK = frozenset({"database", "queue", "framework", "testtool", "cloud", "ci", "vcs", "pkgtool"})
 _STACK |= {"proxy", "os", "license", "plang"}
+_VALUED = _MEASURED.keys() | _OWNED.keys()
 _THINGS = frozenset({"", "animal", "leisure", "noun", "room", "device", "env", "side", "platform"})
 _THINGS |= {"workplace", "dish"}
 _EVENTS = frozenset({"meet", "deploy", "test", "review", "start", "leave_at", "arrive", "end_at"})
@@ -99,15 +100,16 @@ def slots(text: str) -> frozenset[str]:
     reading = read(text)
     if "past" in reading.flags and not reading.flags & {"now", "change", "end"}:
         return frozenset()
-    found = list(dict.fromkeys((*_of_people(reading), *_of_things(reading, text))))
+    asked = asks(reading.text)
+    found = list(dict.fromkeys((*_of_people(reading, asked), *_of_things(reading, asked, text))))
     return frozenset(found[:_MOST])
 
 
-def _of_people(reading: Reading) -> Iterator[str]:
+def _of_people(reading: Reading, asked: bool) -> Iterator[str]:
     owner = "user" if reading.subject == ME else reading.subject.replace("/", " ")
     if reading.subject in _UNNAMED:
         return
-    if asks(reading.text) and not asks_about_somebody(reading.text, reading.subject == ME):
+    if asked and not asks_about_somebody(reading.text, reading.subject == ME):
         return
     for attribute in (*_states(reading), *_favourites(reading), *_role(reading)):
         holder = "user" if attribute in _ROLES else owner
@@ -120,32 +122,35 @@ def _of_people(reading: Reading) -> Iterator[str]:
 def _states(reading: Reading) -> Iterator[str]:
     keys = reading.keys
     for token in reading.tokens:
-        yield from _PERSONAL.get(token.key, ()) if _is_whose(reading, token) else ()
-    aged = asks_age(reading.text) and not _named_thing(reading)
-    if aged or any(mark.kind == "age" for mark in reading.marks):
-        yield "age"
-    places = asks_home(reading.text) or any(
-        t.section in _PLACES or t.key == "hometown" for t in reading.tokens
-    )
-    software = any(t.section in _STACK for t in reading.tokens)
-    if (
-        "live" in keys
-        and not software
-        and "for a living" not in reading.text.lower()
-        and (places or "change" in reading.flags)
+        if token.key in _PERSONAL and _is_whose(reading, token):
+            yield from _PERSONAL[token.key]
+    if any(mark.kind == "age" for mark in reading.marks) or (
+        asks_age(reading.text) and not _named_thing(reading)
     ):
+        yield "age"
+    if "live" in keys and _has_home(reading):
         yield "residence"
-    jobs = [t for t in reading.tokens if t.section == "job"]
-    workplace = any(t.section == "workplace" or _is_new(t) for t in reading.tokens)
-    sides = sides_of_work(reading)
-    if "work" in keys and (sides & {"employer", "away"} or asks_workplace(reading.text)):
+    if "work" in keys and (
+        sides_of_work(reading) & {"employer", "away"} or asks_workplace(reading.text)
+    ):
         yield "employer"
-    if jobs or asks_job(reading.text) or ("work" in keys and "end" in reading.flags):
+    jobs = any(t.section == "job" for t in reading.tokens)
+    if jobs or ("work" in keys and "end" in reading.flags) or asks_job(reading.text):
         yield "job"
-    if jobs and workplace and "work" not in keys:
+    if jobs and "work" not in keys and any(map(_is_workplace, reading.tokens)):
         yield "employer"
     if "called" in keys and not _named_thing(reading) and not _subject_of(reading):
         yield reading.subject if reading.subject in _ROLES else "name"
+
+
+def _has_home(reading: Reading) -> bool:
+    """Whether "live" is said of a home: no software, no living that is earned, and a place or a move."""
+    if any(t.section in _STACK for t in reading.tokens):
+        return False
+    if "for a living" in reading.text.lower():
+        return False
+    placed = any(t.section in _PLACES or t.key == "hometown" for t in reading.tokens)
+    return placed or "change" in reading.flags or asks_home(reading.text)
 
 
 def _is_whose(reading: Reading, token: Token) -> bool:
@@ -160,14 +165,14 @@ def _is_whose(reading: Reading, token: Token) -> bool:
     return not things
 
 
-def _is_new(token: Token) -> bool:
-    return token.tail and not token.known
+def _is_workplace(token: Token) -> bool:
+    return token.section == "workplace" or (token.tail and not token.known)
 
 
 def _favourites(reading: Reading) -> Iterator[str]:
-    keys = [token.key for token in reading.tokens]
-    if "favourite" not in keys:
+    if "favourite" not in reading.keys:
         return
+    keys = [token.key for token in reading.tokens]
     after = reading.tokens[keys.index("favourite") + 1 :]
     for token in [t for t in after if t.text not in ASKED_WORDS][:1]:
         yield f"favourite:{_kind(token)}"
@@ -183,17 +188,21 @@ def _kind(token: Token) -> str:
 
 def _role(reading: Reading) -> Iterator[str]:
     """Return my manager in "my manager is Kim"."""
+    if reading.subject not in _ROLES:
+        return
     named = [t for t in reading.tokens if not t.known and (t.name or not t.text.isascii())]
     others = [t for t in reading.tokens if t.known and t.section not in ("job", "me", "linking")]
     given = named or asks_who(reading.text)
     stated = reading.flags & {"states", "change"} or asks(reading.text)
-    if reading.subject in _ROLES and given and not others and stated:
+    if given and not others and stated:
         yield reading.subject
 
 
 def _owned(reading: Reading) -> Iterator[str]:
-    lists = lexicon()
     keys = reading.keys
+    if keys.isdisjoint(_OWNED):
+        return
+    lists = lexicon()
     asked = asks(reading.text) and bool(keys & {"have", "open"})
     using = asked or keys & {"choose", "drive"} or reading.flags & {"states", "change"}
     many = any(lists.tagged(key, "many") for key in keys - {"buy"} - ({"have"} if asked else set()))
@@ -214,11 +223,9 @@ def _manners(reading: Reading) -> Iterator[str]:
             yield f"reply {token.key}"
 
 
-def _of_things(reading: Reading, text: str) -> Iterator[str]:
+def _of_things(reading: Reading, asked: bool, text: str) -> Iterator[str]:
     subject = _subject_of(reading)
     holder = subject or "user"
-    asked = asks(reading.text)
-    temporal = any(mark.kind in _TEMPORAL for mark in reading.marks) or asks_when(reading.text)
     measured = (asked and bool(subject)) or any(
         m.kind not in _TEMPORAL and not m.is_item for m in reading.marks
     )
@@ -231,9 +238,9 @@ def _of_things(reading: Reading, text: str) -> Iterator[str]:
             yield f"{holder}/lead"
         elif token.key == "called" and (thing := _named_thing(reading) or subject):
             yield f"{thing}/name"
-    if _VERSIONED.search(text) and "version" not in reading.keys:
+    if "version" not in reading.keys and _VERSIONED.search(text):
         yield f"{holder}/version"
-    if temporal and (subject or not asked) and _is_dated(reading, subject):
+    if (subject or not asked) and _is_dated(reading, subject):
         yield f"{holder}/date"
 
 
@@ -243,20 +250,23 @@ def _runs_on(reading: Reading) -> bool:
 
 
 def _is_dated(reading: Reading, subject: str) -> bool:
-    """Whether a thing (not what somebody did) has its day or hour."""
+    """Whether a thing (not what somebody did) has its day or hour, or is asked for it."""
     if ME in reading.people or reading.flags & {"done", "perfect"}:
         return False
     event = bool(reading.keys & (_EVENTS | {"date"}))
-    return event or bool(subject and reading.flags & {"states", "change"})
+    if not (event or (subject and reading.flags & {"states", "change"})):
+        return False
+    return any(mark.kind in _TEMPORAL for mark in reading.marks) or asks_when(reading.text)
 
 
 def _subject_of(reading: Reading) -> str:
     """Return the thing that is described: its nouns and names in one order, with their numbers."""
-    measured = _MEASURED.keys() | _OWNED.keys()
+    # The port of heron is 80, heron runs on port 80: with a number the value, no word is.
+    valued = not reading.keys.isdisjoint(_MEASURED)
     words = {
         token.key
         for token in reading.tokens
-        if token.key not in measured and _describes(token, reading)
+        if token.key not in _VALUED and _describes(token, valued)
     }
     words |= {
         f"{int(mark.value[0] or 0)}" for mark in reading.marks if mark.is_item and mark.value[0]
@@ -270,13 +280,11 @@ def _named_thing(reading: Reading) -> str:
     return " ".join(sorted({t.key for t in reading.tokens if t.known and t.section in kinds}))
 
 
-def _describes(token: Token, reading: Reading) -> bool:
+def _describes(token: Token, valued: bool) -> bool:
     if token.key in _EVENTS:
         return True
     if token.text in ASKED_WORDS:
         return False
     if token.section not in _THINGS or token.key in _KIND_WORDS:
         return False
-    # The port of heron is 80, heron runs on port 80: with a number the value, no word is.
-    valued = any(t.key in _MEASURED for t in reading.tokens)
     return valued or not token.tail

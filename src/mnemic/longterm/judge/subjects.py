@@ -10,14 +10,17 @@ __all__ = ["ME", "acts_as_person", "named_users", "people_in", "subject_of"]
 
 ME = "me"
 _NOBODY = Word("", None, 0)
+_USERS = frozenset({"user", "用户"})
 
 
 def named_users(words: list[Word]) -> list[Word]:
     """Tell "the user table" (a thing) from "the user" (who this memory is about)."""
+    if not any(word.text in _USERS for word in words):
+        return words
     users = lexicon().english[("users",)]
     return [
         word._replace(entry=users)
-        if word.text in ("user", "用户") and after.text in word_set("user_things")
+        if word.text in _USERS and after.text in word_set("user_things")
         else word
         for word, after in zip(words, [*words[1:], _NOBODY], strict=False)
     ]
@@ -27,7 +30,7 @@ def subject_of(words: list[Word]) -> tuple[str, frozenset[int]]:
     """Return who the statement is about (``me`` or persons) and the starts of the words saying so."""
     content = [word for word in words if not word.stop]
     # "I have a sister called Ida" is about the sister.
-    named = any(_means(word, "called") for word in content)
+    named = any(word.entry is not None and "called" in word.entry.names for word in content)
     for index, word in enumerate(content):
         if word.entry and "verb" in word.entry.tags and not (named and _means(word, "have")):
             break
@@ -71,10 +74,13 @@ def people_in(words: list[Word]) -> frozenset[str]:
         for concept, _ in word.entry.concepts
     }
     for word, after in zip(words, [*words[1:], _NOBODY], strict=False):
-        owner = _section(after) == "person" or after.text == "的"
-        if word.text in ("i", "we") or (word.text == "我" and not owner):
+        if word.text in ("i", "we") or (word.text == "我" and not _is_owned(after)):
             people.add(ME)
     return frozenset(people)
+
+
+def _is_owned(word: Word) -> bool:
+    return _section(word) == "person" or word.text == "的"
 
 
 def acts_as_person(words: list[Word], pivot: int) -> bool:
@@ -92,4 +98,4 @@ def _section(word: Word) -> str:
 
 
 def _means(word: Word, concept: str) -> bool:
-    return word.entry is not None and any(name == concept for name, _ in word.entry.concepts)
+    return word.entry is not None and concept in word.entry.names

@@ -71,6 +71,7 @@ class _Scope:
         self.tokens: list[Token] = []
         self.joined = False
         self._setting = setting
+        self._roles, self._listing = word_set("roles"), word_set("listing")
         self._negated, self._role, self._spread = False, "", ""
         self._light: int | None = None
         self._clause = 0
@@ -95,10 +96,10 @@ class _Scope:
             elif not self._skipped(word, concept):
                 self._add(word, concept, sign)
         role = word.text.rsplit(" ", 1)[-1]
-        if role in word_set("roles"):
+        if role in self._roles:
             self._role = role
         particle = entry is not None and not entry.concepts
-        self.joined = word.text in word_set("listing") or (self.joined and particle)
+        self.joined = word.text in self._listing or (self.joined and particle)
 
     def _skipped(self, word: Word, concept: str) -> bool:
         if concept == "at" or word.start in self._setting.dropped:
@@ -109,12 +110,12 @@ class _Scope:
         return concept in _PERSONAL and changes and not self._setting.personal
 
     def _add(self, word: Word, concept: str, sign: int) -> None:
-        known = word.entry is not None
-        section = word.entry.section if word.entry else ""
-        tail = word.start >= self._setting.pivot
+        text, entry, start, _, name = word
+        section = entry.section if entry else ""
+        tail, known = start >= self._setting.pivot, entry is not None
         at = len(self.tokens)
         self.tokens.append(
-            Token(concept, section, sign, word.text, word.start, tail, self._role, word.name, known)
+            Token(concept, section, sign, text, start, tail, self._role, name, known)
         )
         self._role = ""
         if self._negated and concept in word_set("light") and sign > 0:

@@ -1,6 +1,6 @@
 """Into which words and known phrases does a text fall, in the order of the text?
 
-English goes by stems and phrases of up to the longest listed length; Chinese is cut by rjieba, then known
+English goes by stems and by the longest listed phrases; Chinese is cut by rjieba, then known
 phrases across the cuts are joined and unknown words taken apart where the lists know their pieces.
 """
 
@@ -19,7 +19,7 @@ _RUN = re.compile(
     r"(?P<zh>[㐀-鿿]+)|(?P<en>[^\W\d_㐀-鿿][\w'+#&-]*(?:\.(?!\d)[^\W\d_㐀-鿿][\w-]*)*)"
     r"|(?P<stop>[.,;:!?。、！？；，：()\n])|(?P<quote>[\"'])|(?P<sign>[👍👎✅❌✔✖🚫❤💔])"
 )
-_LONGEST_CHINESE = 7
+_CALLED = frozenset("小老阿")
 # 外套 is a coat, whatever 外 and 套 are alone; 都是 stays two particles.
 _LIGHT = frozenset("是的了就都会能要在把被给让很太不也还这那它们着过请每可")
 _CONTRACTED = {"'m": "", "'ve": "", "'re": "", "'ll": "will", "'d": "would", "n't": "not"}
@@ -44,54 +44,59 @@ def words_of(text: str, cased: str) -> list[Word]:
     found: list[Word] = []
     run: list[tuple[str, int]] = []
     for match in _RUN.finditer(text):
-        if match["en"]:
-            run.append((match["en"].strip("'-&"), match.start()))
+        kind, piece, start = match.lastgroup, match[0], match.start()
+        if kind == "en":
+            run.append((piece.strip("'-&"), start))
             continue
-        if match["quote"]:
+        if kind == "quote":
             continue
-        found += _english(run, cased, lists)
-        run = []
-        if match["zh"]:
-            found += _chinese(match["zh"], match.start(), lists)
+        if run:
+            found += _english(run, cased, lists)
+            run = []
+        if kind == "zh":
+            found += _chinese(piece, start, lists)
         else:
-            found.append(Word(match.group(0), None, match.start(), stop=not match["sign"]))
+            found.append(Word(piece, None, start, stop=kind == "stop"))
     return found + _english(run, cased, lists)
 
 
 def _english(run: list[tuple[str, int]], cased: str, lists: Lexicon) -> list[Word]:
-    texts = [word for word, _ in run]
-    stems = [stem(word) for word in texts]
+    texts = tuple(word for word, _ in run)
+    stems = tuple(map(stem, texts))
     found: list[Word] = []
     index = 0
     while index < len(run):
-        longest = max(lists.reach.get(texts[index], 1), lists.reach.get(stems[index], 1))
+        word, start = run[index]
+        two = slice(index, index + 2)
+        longest = max(lists.reach.get(texts[two], 1), lists.reach.get(stems[two], 1))
+        name = _is_name(word, start, index, cased)
         for size in range(min(longest, len(run) - index), 0, -1):
             span = slice(index, index + size)
-            entry = lists.english.get(tuple(texts[span]))
-            name = _is_name(*run[index], index, cased)
+            entry = lists.english.get(texts[span])
             if entry is None and not (size == 1 and name):
-                entry = lists.stems.get(tuple(stems[span]))
+                entry = lists.stems.get(stems[span])
             # "prefers Go for scripts" is not "go for"; "service A" is not an article.
-            if entry and name and ((size > 1 and _says(entry)) or texts[index] == "a"):
+            if entry and name and ((size > 1 and _says(entry)) or word == "a"):
                 entry = None
             if entry and name and size == 1 and entry.flags & {"change", "end"}:
                 entry = None
             if entry is not None:
-                found.append(Word(" ".join(texts[span]), entry, run[index][1]))
+                found.append(Word(" ".join(texts[span]), entry, start))
                 index += size
                 break
         else:
-            found += _unlisted(*run[index], cased, lists)
+            found += _unlisted(word, start, cased, lists)
             index += 1
     return found
 
 
 def _is_name(word: str, start: int, index: int, cased: str) -> bool:
     """Whether a word inside a sentence is written with a capital: its stem is no one's business."""
-    capital = cased[start : start + 1].isupper()
+    if not cased[start : start + 1].isupper():
+        return False
     lone = len(word) == 1 and word != "i"
     inside = index > 0 or "㐀" <= cased[:start].rstrip()[-1:] <= "鿿"
-    return inside and capital and (lone or not cased[start : start + 2].isupper())
+    return inside and (lone or not cased[start : start + 2].isupper())
 
 
 def _says(entry: Entry) -> bool:
@@ -99,7 +104,7 @@ def _says(entry: Entry) -> bool:
 
 
 def _unlisted(word: str, start: int, cased: str, lists: Lexicon) -> list[Word]:
-    for ending, meaning in _CONTRACTED.items():
+    for ending, meaning in _CONTRACTED.items() if "'" in word else ():
         if word.endswith(ending) and len(word) > len(ending):
             head = _english([(word[: -len(ending)], start)], cased, lists)
             return head + (_english([(meaning, start)], cased, lists) if meaning else [])
@@ -113,29 +118,33 @@ def _unlisted(word: str, start: int, cased: str, lists: Lexicon) -> list[Word]:
 
 
 def _chinese(text: str, offset: int, lists: Lexicon) -> list[Word]:
-    cuts = _nicknames(list(rjieba.cut(text, False)))
+    cuts = _nicknames(rjieba.cut(text, False))
     found: list[Word] = []
     index, at = 0, offset
     while index < len(cuts):
-        size = _joined(cuts, index, lists)
-        piece = "".join(cuts[index : index + max(size, 1)])
+        piece = cuts[index]
+        size = _joined(cuts, index, lists) if piece in lists.heads else int(piece in lists.chinese)
+        if size > 1:
+            piece = "".join(cuts[index : index + size])
         if size:
             found.append(Word(piece, lists.chinese[piece], at))
         else:
             start = at
-            for part in _pieces(piece):
+            for part in _pieces(piece, lists):
                 found.append(Word(part, lists.chinese.get(part), start))
                 start += len(part)
         at += len(piece)
-        index += max(size, 1)
+        index += size or 1
     return found
 
 
 def _nicknames(cuts: list[str]) -> list[str]:
     """Join 小 or 老 with the one character that follows it: 小李 is a name."""
+    if _CALLED.isdisjoint(cuts):
+        return cuts
     joined: list[str] = []
     for cut in cuts:
-        if joined and joined[-1] in ("小", "老", "阿") and len(cut) == 1 and cut not in "的了是":
+        if joined and joined[-1] in _CALLED and len(cut) == 1 and cut not in "的了是":
             joined[-1] += cut
         else:
             joined.append(cut)
@@ -145,31 +154,29 @@ def _nicknames(cuts: list[str]) -> list[str]:
 def _joined(cuts: list[str], index: int, lists: Lexicon) -> int:
     """Return how many cuts from index make up the longest listed phrase, 0 for none."""
     best, text = 0, ""
-    for size, cut in enumerate(cuts[index : index + _LONGEST_CHINESE], start=1):
-        text += cut
-        if len(text) > _LONGEST_CHINESE:
-            break
+    for end in range(index, len(cuts)):
+        text += cuts[end]
         if text in lists.chinese:
-            best = size
+            best = end + 1 - index
+        if text not in lists.heads:
+            break
     return best
 
 
-def _pieces(word: str) -> tuple[str, ...]:
+def _pieces(word: str, lists: Lexicon) -> tuple[str, ...]:
     """Return an unlisted word whole, or its pieces when the lists know enough of it."""
-    listed = lexicon().chinese
-    if len(word) == 2 and word[0] in "小老阿":
+    listed = lists.chinese
+    if len(word) == 1 or (len(word) == 2 and word[0] in _CALLED):
         return (word,)
     parts: list[str] = []
     index = 0
     while index < len(word):
-        size = next(
-            (n for n in range(len(word) - index, 0, -1) if word[index : index + n] in listed), 0
-        )
+        size = _longest(word, index, lists)
         if size or not parts or parts[-1] in listed:
-            parts.append(word[index : index + max(size, 1)])
+            parts.append(word[index : index + (size or 1)])
         else:
             parts[-1] += word[index]
-        index += max(size, 1)
+        index += size or 1
     if len(word) > 1 and all(_is_empty(part, listed) for part in parts) and not _LIGHT & set(word):
         return (word,)
     known = sum(len(part) for part in parts if part in listed)
@@ -177,6 +184,18 @@ def _pieces(word: str) -> tuple[str, ...]:
     if known == len(word) or (long_enough and len(word) > 2) or _light(parts, listed):
         return tuple(parts)
     return (word,)
+
+
+def _longest(word: str, start: int, lists: Lexicon) -> int:
+    """Return the length of the longest listed form from ``start`` on, 0 for none."""
+    best = 0
+    for end in range(start + 1, len(word) + 1):
+        piece = word[start:end]
+        if piece in lists.chinese:
+            best = end - start
+        if piece not in lists.heads:
+            break
+    return best
 
 
 def _is_empty(part: str, listed: dict[str, Entry]) -> bool:

@@ -35,7 +35,7 @@ from mnemic.longterm.sensitive.places import find_places
 from mnemic.longterm.sensitive.stated import find_stated
 from mnemic.longterm.sensitive.vendors import find_vendor_tokens
 
-__all__ = ["CATEGORIES", "DEFAULT_CATEGORIES", "Finding", "find_sensitive", "mask"]
+__all__ = ["CATEGORIES", "DEFAULT_CATEGORIES", "Finding", "find_in", "find_sensitive", "mask"]
 
 DEFAULT_CATEGORIES: frozenset[str] = frozenset(
     {
@@ -58,32 +58,32 @@ _CODE = lazy(
     r"(?![0-9A-Za-z])"
 )
 _MASKED = re.compile(r"#[a-z_]+_masked")
-_NUMBER = re.compile(
-    r"\d(?:[ \-.·/:()]{0,3}[A-Za-z]?\d){5}|\d{4}[A-Za-z]\d|\d[A-Za-z]{2}\d|[A-Za-z]{5}\d{4}[A-Za-z]"
+_GATES = {
+    "number": re.compile(
+        r"\d(?:(?:[ \-.·/:()]{0,3}[A-Za-z]?\d){5}|\d{3}[A-Za-z]\d|[A-Za-z]{2}\d|"
+        r"(?<=[A-Za-z]{5}\d)\d{3}[A-Za-z])"
+    ),
+    "latin": re.compile(r"[!-~]{4}"),
+    "token": re.compile(r"[!-~]{8}"),
+}
+_DETECTORS: tuple[tuple[frozenset[str], str, Callable[[Folded], Iterator[Span]]], ...] = (
+    (_SECRETS, "token", find_vendor_tokens),
+    (_SECRETS, "latin", find_assigned),
+    (_SECRETS, "latin", find_logins),
+    (_SECRETS, "latin", find_commanded),
+    (_SECRETS, "any", find_told),
+    (_SECRETS, "any", find_described),
+    (_SECRETS, "any", find_stated),
+    (frozenset({"bank_account"}), "number", find_accounts),
+    (frozenset({"biometric"}), "any", find_biometrics),
+    (frozenset({"exact_location"}), "any", find_places),
+    (frozenset({"national_id"}), "number", find_ids),
+    (frozenset({"payment_card"}), "any", find_cards),
+    (frozenset({"medical"}), "any", find_medical),
+    (frozenset({"email"}), "latin", find_emails),
+    (frozenset({"phone"}), "number", find_phones),
 )
-_LATIN = re.compile(r"[!-~]{4}")
-_TOKEN = re.compile(r"[!-~]{8}")
-_ANY = re.compile("")
-_DETECTORS: tuple[
-    tuple[frozenset[str], re.Pattern[str], Callable[[Folded], Iterator[Span]]], ...
-] = (
-    (_SECRETS, _TOKEN, find_vendor_tokens),
-    (_SECRETS, _LATIN, find_assigned),
-    (_SECRETS, _LATIN, find_logins),
-    (_SECRETS, _LATIN, find_commanded),
-    (_SECRETS, _ANY, find_told),
-    (_SECRETS, _ANY, find_described),
-    (_SECRETS, _ANY, find_stated),
-    (frozenset({"bank_account"}), _NUMBER, find_accounts),
-    (frozenset({"biometric"}), _ANY, find_biometrics),
-    (frozenset({"exact_location"}), _ANY, find_places),
-    (frozenset({"national_id"}), _NUMBER, find_ids),
-    (frozenset({"payment_card"}), _ANY, find_cards),
-    (frozenset({"medical"}), _ANY, find_medical),
-    (frozenset({"email"}), _LATIN, find_emails),
-    (frozenset({"phone"}), _NUMBER, find_phones),
-)
-"""Categories, what the text must hold at all, the detector; where ranges overlap the first one wins."""
+"""Categories, the gate that the text must pass, the detector; where ranges overlap the first one wins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +99,16 @@ def find_sensitive(
     text: str, categories: frozenset[str] = DEFAULT_CATEGORIES
 ) -> tuple[Finding, ...]:
     """Return the sensitive parts of ``text`` in order, without overlaps (empty for clean text)."""
-    folded = fold(text)
-    possible = {gate for gate in (_ANY, _LATIN, _TOKEN, _NUMBER) if gate.search(folded.text)}
+    return find_in(fold(text), categories)
+
+
+def find_in(folded: Folded, categories: frozenset[str]) -> tuple[Finding, ...]:
+    """The same of a text whose disguises are off; the ranges are those in the text as it was given."""
+    possible = {"any", *(name for name, gate in _GATES.items() if gate.search(folded.text))}
     kept: list[Span] = []
-    codes = _codes(folded.text) if _NUMBER in possible else ()
+    codes = _codes(folded.text) if "number" in possible else ()
     for offered, gate, detect in _DETECTORS:
-        if gate in possible and offered & categories:
+        if gate in possible and not offered.isdisjoint(categories):
             for span in detect(folded):
                 if span.category not in categories or _is_piece(span, codes):
                     continue

@@ -19,6 +19,7 @@ from mnemic.longterm.sensitive.shapes import (
     is_placeholder,
     is_token_like,
 )
+from mnemic.text import holds_any
 
 _TAIL = (
     r"(?:[ _.-]?(?:id|key|value|val|string|str|text|secret|token|prod|dev|test|live|main|\d{1,3}))?"
@@ -63,16 +64,18 @@ _HARMLESS_TAIL = lazy(
 )
 _UUID = lazy(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$")
 _CODE = lazy(r"[A-Za-z_][\w.]*(?:->[\w.]*)?$")
-_HINT = lazy(
-    r"pass|pwd|\bpw\b|secret|sessdata|skey|pt_key|bduss|ticket|token|key|credential|contraseña|"
-    r"session|sessid|cookie|\bsid|auth|jwt|bearer|"
-    r"login|sumo|密码|口令|パスワード|キー|密钥|秘钥|私钥|凭证|凭据|令牌|授权码|(?<![a-z])[as]k[:=是 ]"
-)
+_HINTS = (
+    "pass", "pwd", "secret", "sessdata", "key", "bduss", "ticket", "token", "credential", "contraseña",
+    "session", "sessid", "cookie", "auth", "jwt", "bearer", "login", "sumo",
+    "密码", "口令", "パスワード", "キー", "密钥", "秘钥", "私钥", "凭证", "凭据", "令牌", "授权码",
+)  # fmt: skip
+_SHORT_HINTS = ("pw", "sid", "ak", "sk")
+_SHORT_HINT = lazy(r"\bpw\b|\bsid|(?<![a-z])[as]k[:=是 ]")
 
 
 def find_assigned(folded: Folded) -> Iterator[Span]:
     """Yield each value that is given to a secret's name."""
-    if not _HINT.search(folded.lower):
+    if not _is_hinted(folded.lower):
         return
     for pattern, category, accepts in (
         (_PASSWORD, "password", _is_password),
@@ -84,6 +87,12 @@ def find_assigned(folded: Folded) -> Iterator[Span]:
             value = folded.text[slice(*match.span("value"))].rstrip(".:!?\\")
             if not _harmless(folded, match) and accepts(match, value):
                 yield Span(category, match.start("value"), match.start("value") + len(value))
+
+
+def _is_hinted(lower: str) -> bool:
+    if holds_any(_HINTS, lower):
+        return True
+    return holds_any(_SHORT_HINTS, lower) and bool(_SHORT_HINT.search(lower))
 
 
 def _harmless(folded: Folded, match: re.Match[str]) -> bool:

@@ -17,7 +17,13 @@ from mnemic.longterm.sensitive.lazy import lazy
 
 _PLAIN = r"\t\n\r\x20-\x7e\u4e00-\u9fff\u3040-\u30ff\uac00-\ud7a3、。《》（）【】"
 _ODD = lazy(f"[^{_PLAIN}]")
-_WRAPPED_DIGITS = lazy(r"[\u00b2\u00b3\u00b9\u2070-\u2089\u2460-\u2469\u24ea\u2776-\u277f]")
+_WRAPPED_CODES = (
+    *(0xB2, 0xB3, 0xB9, 0x24EA),
+    *range(0x2070, 0x208A),
+    *range(0x2460, 0x246A),
+    *range(0x2776, 0x2780),
+)
+_WRAPPED_DIGITS = frozenset(map(chr, _WRAPPED_CODES))
 _SPELLED = lazy(
     r"[零〇○一二三四五六七八九幺壹贰叁肆伍陆柒捌玖](?:[ \-]"
     r"?[零〇○一二三四五六七八九幺壹贰叁肆伍陆柒捌玖]){5,}"
@@ -84,17 +90,22 @@ def _fold_char(char: str) -> str:
 def _fold_at(text: str, index: int) -> str:
     """Fold one odd character; look-alikes and ringed digits only beside their own kind."""
     char = text[index]
-    around = text[max(0, index - 1) : index] + text[index + 1 : index + 2]
     if char in _LOOKALIKES:
-        beside_latin = any(near.isascii() and near.isalpha() for near in around)
+        beside_latin = any(near.isascii() and near.isalpha() for near in _beside(text, index))
         return _LOOKALIKES[char] if beside_latin else char
-    if _WRAPPED_DIGITS.match(char) and not _WRAPPED_DIGITS.search(around):
+    if char in _WRAPPED_DIGITS and _WRAPPED_DIGITS.isdisjoint(_beside(text, index)):
         return char
     return _fold_char(char)
 
 
+def _beside(text: str, index: int) -> str:
+    return text[max(0, index - 1) : index] + text[index + 1 : index + 2]
+
+
 def fold(text: str) -> Folded:
     """Return ``text`` without disguises; the cost grows with its odd characters only."""
+    if not (_ODD.search(text) or _SPELLED.search(text)):
+        return Folded(text)
     pieces: list[str] = []
     breaks, shifts = [0], [0]
     position = length = 0

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from mnemic.longterm.sensitive.health_en_words import CONDITIONS, DRUGS, LABS, TESTS
 from mnemic.longterm.sensitive.lazy import lazy
+from mnemic.text import holds_any
 
 _WHO = (
     r"(?:i|we|he|she|they|(?:my|his|her|our|their) (?:[a-z]+ ){0,2}?(?:mom|mum|mother|dad|father|son|"
@@ -26,51 +27,52 @@ _DEGREE = (
     r"newly diagnosed |"
     r"treatment-resistant |bad |really bad |been living with |an autoimmune disease called )){0,3}"
 )
+# Each of these stands at the beginning of a word.
 _PATTERNS = (
-    rf"\bdiagnosed (?:(?:me|him|her|us|them|my [a-z]+) )?(?:recently |just |last [a-z]+ |"
+    rf"diagnosed (?:(?:me|him|her|us|them|my [a-z]+) )?(?:recently |just |last [a-z]+ |"
     rf"in [a-z0-9 ]{{3,16}} |yesterday |today )?(?:with|as having|as) {_DEGREE}(?!an? (?:problem|"
     rf"issue|bug|error|fault)\b){CONDITIONS}",
-    rf"\bdiagnosis(?: (?:was|is|of|came back as)|:)+ {_DEGREE}{CONDITIONS}",
-    rf"\b{_WHO}(?:'ve| have|'s| has| had)?(?: just| also| already| both)?(?: been)? (?:got |"
+    rf"diagnosis(?: (?:was|is|of|came back as)|:)+ {_DEGREE}{CONDITIONS}",
+    rf"{_WHO}(?:'ve| have|'s| has| had)?(?: just| also| already| both)?(?: been)? (?:got |"
     rf"have |on the (?=autis)|suffered (?:an? )?|had (?:an? )?|"
     rf"has |had |suffers? from |suffering from |live with |lives with |living with |"
     rf"was found to have |battl(?:es|ing|ed) |am battling |is battling |been battling |developed |"
     rf"contracted ){_DEGREE}{CONDITIONS}\b(?!-[a-z])",
-    r"\b(?:i am|i'm|he is|he's|she is|she's|they are) (?:hiv[- ]positive|bipolar|diabetic|epileptic|"
+    r"(?:i am|i'm|he is|he's|she is|she's|they are) (?:hiv[- ]positive|bipolar|diabetic|epileptic|"
     r"autistic|schizophrenic|asthmatic|an? (?:diabetic|epileptic|cancer survivor))\b",
-    rf"\b{_WHO} (?:is|was) (?:hiv[- ]positive|bipolar|diabetic|epileptic|autistic|schizophrenic|"
+    rf"{_WHO} (?:is|was) (?:hiv[- ]positive|bipolar|diabetic|epileptic|autistic|schizophrenic|"
     rf"asthmatic)\b",
-    rf"\btest(?:ed|s)? positive for {CONDITIONS}",
-    rf"\b{TESTS}(?: test| screening| result)?s?(?: result)?s? (?:came back |was |is |were |are |"
+    rf"test(?:ed|s)? positive for {CONDITIONS}",
+    rf"{TESTS}(?: test| screening| result)?s?(?: result)?s? (?:came back |was |is |were |are |"
     rf"turned out )?(?:hiv[- ])?(?:positive|malignant|abnormal)\b",
-    rf"\b{LABS}(?: level| reading| count| result)?s? (?:is|was|of|at|came back at|came back|"
+    rf"{LABS}(?: level| reading| count| result)?s? (?:is|was|of|at|came back at|came back|"
     rf"reads|:) ?(?:now |around |about )?\d{{1,6}}(?:\.\d{{1,2}})?(?:/\d{{2,3}})?(?: ?(?:%|mmol|mg|ng|ng|"
     rf"mmhg|copies|u/l)|[.,]|$| and| over)",
-    rf"\b(?:prescribed (?:me |him |her |my [a-z]+ )?|{_WHO}(?:'m| am|'s| is| are| was|'ve been|"
+    rf"(?:prescribed (?:me |him |her |my [a-z]+ )?|{_WHO}(?:'m| am|'s| is| are| was|'ve been|"
     rf" have been| has been)?(?: currently| now| also)? (?:on |taking |takes? |put on )|"
     rf"started (?:me |him |her )?(?:on |taking ))(?:\d{{1,4}} ?mg (?:of )?|a low dose of |"
     rf"daily )?{DRUGS}\b",
-    rf"\b(?:doctors?|dr\.? [a-z]+|scan|mri|ct|x-ray|ultrasound|biopsy|results?|report|test|labs?|pathology)"
+    rf"(?:doctors?|dr\.? [a-z]+|scan|mri|ct|x-ray|ultrasound|biopsy|results?|report|test|labs?|pathology)"
     rf"(?: results?| report)?(?: (?:says?|said|thinks|told me|confirmed|showed|shows|revealed|found|"
     rf"indicates?|suggests?)(?: that)?(?: (?:{_WHO}) (?:have|has|had))?(?: an?)?|:) {_DEGREE}{CONDITIONS}",
-    rf"\b{_WHO}(?:'m| am|'s| is| are)(?: now| currently)? (?:in remission from|recovering from|dying of|"
+    rf"{_WHO}(?:'m| am|'s| is| are)(?: now| currently)? (?:in remission from|recovering from|dying of|"
     rf"being treated for|undergoing (?:treatment|chemo(?:therapy)?|surgery) for|on the autism spectrum|"
     rf"hospitali[sz]ed (?:for|with)) ?(?:{_DEGREE}{CONDITIONS})?",
-    rf"\b{_WHO}(?:'m| am|'ve| have|'s| is| has| was| were| got| are)(?: being| been)? (?:treated|"
+    rf"{_WHO}(?:'m| am|'ve| have|'s| is| has| was| were| got| are)(?: being| been)? (?:treated|"
     rf"medicated|hospitali[sz]ed|operated on|in (?:therapy|treatment|rehab)) for {_DEGREE}{CONDITIONS}\b",
-    rf"\b{_WHO}(?:'m| am|'s| is| are| was| got)(?: now| currently| finally)?"
+    rf"{_WHO}(?:'m| am|'s| is| are| was| got)(?: now| currently| finally)?"
     r"(?: [a-z0-9-]+ (?:weeks|months))? pregnant\b(?! with (?:idea|meaning|possib|hope))",
-    rf"\b(?:my|his|her|our) (?:[a-z]+(?:'s)? ){{0,2}}?{CONDITIONS} (?:is|was|has|came|"
+    rf"(?:my|his|her|our) (?:[a-z]+(?:'s)? ){{0,2}}?{CONDITIONS} (?:is|was|has|came|"
     rf"got)\b(?: getting worse|"
     rf" back| under control| relapsed| progressed| spread| flaring)",
-    rf"\b(?:my|his|her|our) (?:[a-z]+(?:'s)? ){{0,2}}?{LABS}(?: level| reading| count| score)?s?"
+    rf"(?:my|his|her|our) (?:[a-z]+(?:'s)? ){{0,2}}?{LABS}(?: level| reading| count| score)?s?"
     rf"(?:'s| is| was| came back at| came back as| hit|:) ?\d{{1,6}}(?:\.\d+)?",
-    rf"\b{_WHO}(?:'ve| have|'s| has|'m| am| is)(?: been)? (?:in|on|undergoing|doing|getting|"
+    rf"{_WHO}(?:'ve| have|'s| has|'m| am| is)(?: been)? (?:in|on|undergoing|doing|getting|"
     rf"having|started) "
     rf"(?:chemo(?:therapy)?|dialysis|radiation therapy)\b",
-    rf"\b(?:i|he|she|my [a-z]+) takes? {DRUGS}\b",
+    rf"(?:i|he|she|my [a-z]+) takes? {DRUGS}\b",
 )
-_EN = lazy("|".join(f"(?:{pattern})" for pattern in _PATTERNS))
+_EN = lazy(rf"\b(?:{'|'.join(_PATTERNS)})")
 _HINTS = (
     "diagnos",
     "positive",
@@ -118,6 +120,7 @@ _HINTS = (
     "told me i",
     "showed ",
 )
+_LETTER = lazy(r"[a-z]")
 _TOPIC = lazy(
     r"\bif\b|prevent|avoid|risk of|article|research|study|novel|character|movie|dataset|model|"
     r"fundrais|charity|awareness|\bnot\b|n't\b|\bno\b|ruled out|negative for|worried|afraid|fear|wonder|"
@@ -129,7 +132,7 @@ _TOPIC = lazy(
 
 def english_statements(lower: str) -> Iterator[tuple[int, int]]:
     """Yield the range of each statement about somebody's health in a lower-case text."""
-    if not any(hint in lower for hint in _HINTS):
+    if not (_LETTER.search(lower) and holds_any(_HINTS, lower)):
         return
     for match in _EN.finditer(lower):
         if not _TOPIC.search(_clause(lower, match.start(), match.end())):

@@ -47,6 +47,9 @@ def _edge(form: str) -> str:
     return rf"(?<![A-Za-z_])(?<![A-Za-z0-9]-){form}"
 
 
+STARTS = lazy(rf"(?<![0-9])(?:\d|{_edge(r'[A-Z](?=[A-Z0-9 -]{0,8}[0-9]|[A-Z0-9]{15})')})", re.I)
+"""Where a form can begin: at a number, or at a word in which digits follow soon or that is as long as the
+Italian code, whose digits may all be letters."""
 _S = r"[ \-.·/]{0,3}"
 RULES: tuple[IdRule, ...] = (
     _rule(

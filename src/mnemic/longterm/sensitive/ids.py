@@ -14,9 +14,10 @@ from importlib import import_module
 from itertools import permutations
 
 from mnemic.longterm.sensitive.fold import Folded, Span
-from mnemic.longterm.sensitive.id_rules import RULES, IdRule
-from mnemic.longterm.sensitive.lazy import lazy
+from mnemic.longterm.sensitive.id_rules import RULES, STARTS, IdRule
+from mnemic.longterm.sensitive.lazy import Pattern, lazy
 from mnemic.longterm.sensitive.numbers import after, before, stands_alone
+from mnemic.text import holds_any
 
 _WORDS = lazy(
     r"身份证|[一二]代证|身分證|身份證|证件号|證件號|居民证|居住证|户口|公民身份|公民号码|社保号|"
@@ -75,8 +76,9 @@ _CODE_LIKE = lazy(r"(?=[A-Za-z]{0,3}\d{2,3}[ \-.:/]?\d{2})|\d{2}")
 def find_ids(folded: Folded) -> Iterator[Span]:
     """Yield each national identity number, and document numbers named as such."""
     context = None
-    for rule in RULES:
-        for match in rule.form.finditer(folded.text):
+    starts = [match.start() for match in STARTS.finditer(folded.text)]
+    for rule in RULES if starts else ():
+        for match in _matches(rule.form, folded.text, starts):
             if context is None:
                 context = bool(_WORDS.search(folded.lower))
             named = rule.always and not _labelled_otherwise(folded, rule, match.start())
@@ -88,8 +90,17 @@ def find_ids(folded: Folded) -> Iterator[Span]:
     yield from _split(folded)
 
 
+def _matches(form: Pattern, text: str, starts: list[int]) -> Iterator[re.Match[str]]:
+    """Yield what ``finditer`` would, looking only where a form can begin."""
+    free = 0
+    for start in starts:
+        if start >= free and (match := form.match(text, start)):
+            yield match
+            free = match.end()
+
+
 def _documents(folded: Folded) -> Iterator[Span]:
-    if not any(hint in folded.lower for hint in _DOCUMENT_HINTS):
+    if not holds_any(_DOCUMENT_HINTS, folded.lower):
         return
     for pattern in (_DOCUMENT, _DOCUMENT_BACK):
         for match in pattern.finditer(folded.text):

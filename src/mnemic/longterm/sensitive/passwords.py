@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from mnemic.longterm.sensitive.fold import Folded, Span
 from mnemic.longterm.sensitive.lazy import lazy
 from mnemic.longterm.sensitive.shapes import classes, is_blank_form, is_filler
+from mnemic.text import holds_any
 
 _NAME_ZH = (
     r"(?:密码锁|访问密码|提取密码|分享密码|密码|密碼|口令|暗号|通行码|pin码|pin 码|验证码|"
@@ -116,7 +117,7 @@ _OPEN_WORD = lazy(r"^[a-z]+$|^[A-Z][a-z]+$|^[A-Z]+$")
 def find_told(folded: Folded) -> Iterator[Span]:
     """Yield each password or code that prose gives away."""
     lower = folded.lower
-    if any(hint in lower for hint in _HINTS_ZH):
+    if holds_any(_HINTS_ZH, lower):
         for match in _ZH.finditer(folded.text):
             if _told_zh(match):
                 yield _span(match)
@@ -125,7 +126,7 @@ def find_told(folded: Folded) -> Iterator[Span]:
         for match in _BACK_ZH.finditer(folded.text):
             if _mixed(match["value"]) and not _stopped(match["value"]):
                 yield _span(match)
-    if any(hint in lower for hint in _HINTS_EN):
+    if holds_any(_HINTS_EN, lower):
         for match in _EN.finditer(folded.text):
             if _told_en(folded.text, match):
                 yield _span(match)

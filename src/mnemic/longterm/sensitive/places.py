@@ -15,7 +15,7 @@ from mnemic.longterm.sensitive.lazy import Pattern, lazy
 from mnemic.longterm.sensitive.numbers import after, before, stands_alone
 
 _DEGREES = r"-?\d{1,3}\.\d{4,15}"
-_PRECISE = lazy(r"\d\.\d{3}|\d{3}点\d{3}")
+_PRECISE = lazy(r"\d(?:\.\d{3}|\d\d点\d{3})")
 _JOIN = (
     r"[°\s]{0,3}(?:[NSEWnsew北南东西]\b)?[\s\"',，、;；/|:：)(=和&]{0,6}(?:and |lng|lon|long|"
     r"longitude|经度|纬度|东经|西经|北纬|南纬|e\b|w\b)?[\s\"',:：=是为a-z]{0,12}"

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from mnemic.longterm.sensitive.fold import Folded, Span
 from mnemic.longterm.sensitive.lazy import Pattern, lazy
 from mnemic.longterm.sensitive.shapes import is_blank_form, is_filler
+from mnemic.text import holds_any
 
 _ABOUT_WORDS = """
 wrong right correct incorrect invalid valid weak strong short long longer shorter complex complicated
@@ -123,7 +124,7 @@ _HINTS = tuple(_HINT_WORDS.split())
 def find_stated(folded: Folded) -> Iterator[Span]:
     """Yield each password that is stated as the value of a name, plain words included."""
     lower, text = folded.lower, folded.text
-    if any(hint in lower for hint in _HINTS):
+    if holds_any(_HINTS, lower):
         yield from _named(text)
     if " with " in lower and (" as " in lower or "@" in lower):
         yield from _spans(_WITH, text)

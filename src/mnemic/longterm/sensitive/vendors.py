@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from mnemic.longterm.sensitive.fold import Folded, Span
 from mnemic.longterm.sensitive.lazy import Pattern, lazy
 from mnemic.longterm.sensitive.shapes import entropy, is_blank_form
+from mnemic.text import holds_any
 
 _B = r"(?<![A-Za-z0-9])"
 _E = r"(?![A-Za-z0-9_-])"
@@ -198,11 +199,18 @@ _FAMILIES = (
 )
 
 
+_SHORTEST = 13
+"""Characters without a blank between them that each form has, those that ``_BROKEN`` begins aside."""
+_BROKEN = ("-----BEGIN", "BUNDLE_")
+
+
 def find_vendor_tokens(folded: Folded) -> Iterator[Span]:
     """Yield each string that has the shape of a known family of credentials."""
     text = folded.text
+    if max(map(len, text.split()), default=0) < _SHORTEST and not holds_any(_BROKEN, text):
+        return
     for hints, category, form in _FAMILIES:
-        if any(hint in text for hint in hints):
+        if holds_any(hints, text):
             for match in form.finditer(text):
                 if not _example(match[0]):
                     yield Span(category, match.start(), match.end())
