@@ -18,6 +18,7 @@ from typing import Any, Protocol
 
 import pytest
 from redis.exceptions import RedisError
+from structlog.testing import capture_logs
 
 from mnemic.deployment import Deployment
 from mnemic.errors import EmbeddingError, InvalidInput, NotFound, PermissionDenied
@@ -581,6 +582,24 @@ async def test_one_encoder_gives_every_turn_its_vector_and_its_failure_costs_no_
     assert vectors == [None, (7.0, 1.0), None, (2.0,), None]
     assert asked == ["start 1", "lucky 1", "lucky 2", "unlucky 1"]
     assert window.counts.unencoded == 2
+
+
+async def test_what_nobody_foresaw_in_an_encoder_is_logged_by_its_place_and_not_by_its_words(
+    opened: Open, actor: Actor
+) -> None:
+    async def encode(_: Actor, texts: Sequence[str]) -> list[tuple[float, ...] | None]:
+        raise KeyError(*texts)
+
+    window = await opened(encode=encode)
+    await window.append(actor, said(1, "start"))
+    await window.read(actor)
+    with capture_logs() as logs:
+        await window.append(actor, said(1, "unlucky"))
+    (told,) = [entry for entry in logs if entry["event"] == "turns not encoded"]
+    assert (told["code"], told["error"]) == ("internal_error", "KeyError")
+    assert told["place"].startswith(__name__ + ":")
+    assert "unlucky" not in str(logs)
+    assert [turn.content for turn in await window.read(actor)] == ["start 1", "unlucky 1"]
 
 
 async def test_a_turn_sent_again_is_in_the_window_once(opened: Open, actor: Actor) -> None:

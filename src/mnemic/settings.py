@@ -239,7 +239,9 @@ class Settings(BaseSettings):
 
         Raises ConfigurationError (``bad_setting``) that names the variable and never repeats its value.
         """
-        given = {name: value for name, value in overrides.items() if value is not None}
+        given: dict[str, Any] = {
+            name: value for name, value in overrides.items() if value is not None
+        }
         secrets_dir = os.environ.get("MNEMIC_SECRETS_DIR")
         if secrets_dir:
             if not Path(secrets_dir).is_dir():
@@ -250,7 +252,7 @@ class Settings(BaseSettings):
                 )
             given["_secrets_dir"] = secrets_dir
         try:
-            return cls(**given)  # type: ignore[arg-type]
+            return cls(**given)
         except ValidationError as error:
             first = error.errors(include_input=False, include_url=False)[0]
             name = _variable(first["loc"])

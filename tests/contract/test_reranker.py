@@ -11,7 +11,7 @@ import pytest
 from structlog.testing import capture_logs
 
 from conftest import Prepare
-from mnemic import Actor, Hit, InvalidInput, MemoryService, ResourceHit, Turn
+from mnemic import Actor, EmbeddingError, Hit, InvalidInput, MemoryService, ResourceHit, Turn
 from mnemic.longterm.draft import Draft
 from mnemic.retrieval import rerank
 from mnemic.retrieval.rank import final_score
@@ -171,6 +171,15 @@ def fails(query: str, texts: Sequence[str]) -> Any:
     raise RuntimeError(f"model broke on {texts[0]}")
 
 
+def of_ours(query: str, texts: Sequence[str]) -> Any:
+    raise EmbeddingError("model_away", f"It broke on {texts[0]}")
+
+
+def lazily(query: str, texts: Sequence[str]) -> Any:
+    yield 0.5
+    raise RuntimeError(f"model broke on {texts[0]}")
+
+
 async def sleeps(query: str, texts: Sequence[str]) -> list[float]:
     await asyncio.sleep(60)
     return [0.5] * len(texts)
@@ -191,6 +200,8 @@ async def gives_up(query: str, texts: Sequence[str]) -> list[float]:
 
 BAD: dict[str, tuple[Any, str]] = {
     "raises": (fails, "reranker_failed"),
+    "raises when it is read": (lazily, "reranker_failed"),
+    "says which": (of_ours, "reranker_failed"),
     "cancels itself": (gives_up, "reranker_failed"),
     "sleeps": (sleeps, "reranker_timeout"),
     "will not stop": (will_not_stop, "reranker_timeout"),
@@ -204,6 +215,14 @@ BAD: dict[str, tuple[Any, str]] = {
     "texts": (lambda query, texts: ["0.5"] * len(texts), "reranker_bad_answer"),
     "pairs": (lambda query, texts: [(0, 0.5)] * len(texts), "reranker_bad_answer"),
 }
+
+
+KINDS: dict[str, tuple[str, str | None, str]] = {
+    "raises": ("internal_error", "RuntimeError", __name__),
+    "raises when it is read": ("internal_error", "RuntimeError", __name__),
+    "says which": ("model_away", None, ""),
+}
+"""What the log says of an error: its code, of a foreign one its type and module."""
 
 
 @pytest.mark.parametrize("name", BAD)
@@ -229,6 +248,10 @@ async def test_the_order_without_it_stands(
         await asyncio.sleep(0.3)
     told = [line for line in logs if line["event"] == "search_without_reranker"]
     assert {line["reason"] for line in told} == {reason}
+    kinds = {
+        (line.get("code"), line.get("error"), line.get("place", "").split(":")[0]) for line in told
+    }
+    assert kinds == {KINDS.get(name, (None, None, ""))}
     assert SECRET not in str(logs) + caplog.text
     assert "Locker" not in str(logs) + caplog.text
 

@@ -53,6 +53,19 @@ def test_a_value_is_kept_as_json_or_as_text(cli: Cli) -> None:
     assert cli.json("session", "show", "s1", user="sue")["keeps"] == ["draft"]
 
 
+def test_what_begins_like_json_and_is_none_is_kept_as_text_only_on_request(cli: Cli) -> None:
+    named = ("--session", "s1")
+    for typed in ('{"a":', "[draft] call Li", '"Yes," she said', "  {'a': 1}"):
+        refused = cli.json("session", "set", "draft", typed, *named, user="sky", code=2)
+        assert refused["reason"] == "value_not_json"
+        assert "--text" in refused["message"]
+        entry = cli.json("session", "set", "draft", typed, "--text", *named, user="sky")
+        assert entry["value"] == typed
+    for typed in ("maple {room}", "12 [sic]", "it's so"):
+        assert cli.json("session", "set", "draft", typed, *named, user="sky")["value"] == typed
+    assert cli.json("session", "set", "draft", "12", "--text", *named, user="sky")["value"] == "12"
+
+
 def test_what_cannot_be_meant_is_told(cli: Cli) -> None:
     said(cli, "sol", "s1", "hello there")
     for args, code, reason in (

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from episode_world import config, counter
 from mcp import Client
 
 from api_world import app_on, asking
@@ -14,7 +16,7 @@ from conftest import Connect, Server
 from mnemic.audit import Audit
 from mnemic.audit.verify import newest
 from mnemic.deployment import as_owner
-from mnemic.errors import MnemicError, NotFound
+from mnemic.errors import MnemicError, NotFound, StorageError
 from mnemic.ids import new_id
 from mnemic.integrations.mcp import make_server
 from mnemic.integrations.mcp.door import fixed
@@ -183,6 +185,106 @@ async def test_pf_078_what_was_refused_leaves_no_entry(
         assert await entries() == before
 
 
+async def test_a_thread_that_was_deleted_leaves_how_many_checkpoints_it_had(
+    stub_memory: MemoryService, connect: Connect, audit: Audit
+) -> None:
+    graph = counter(stub_memory.episodes.checkpointer(KIM))
+    for _ in range(2):
+        await graph.ainvoke({"mood": "glad"}, config(KIM))
+    archived = await stub_memory.episodes.archive(KIM, "t1", keep=1, older_than=timedelta(0))
+    (thread,) = await stub_memory.episodes.threads(KIM)
+    assert (thread.live, thread.archived) == (1, archived)
+    await stub_memory.episodes.delete_thread(KIM, "t1")
+    owner = await connect("owner")
+    rows = await owner.execute("select * from audit_log where action = 'delete_thread'")
+    (entry,) = await rows.fetchall()
+    assert entry["before_mac"] == audit.key.state(KIM, "kim/t1", [1, archived])
+    assert entry["after_mac"] is None
+
+
+async def test_a_checkpointer_leaves_the_same_entry_as_the_library(
+    stub_memory: MemoryService, connect: Connect, audit: Audit
+) -> None:
+    episodes, saver = stub_memory.episodes, stub_memory.episodes.checkpointer(KIM)
+    graph, names = counter(saver), ("by hand", "by langgraph")
+    for name in names:
+        for run in ("first", "second"):
+            await graph.ainvoke({"mood": "glad"}, config(KIM, name) | {"metadata": {"run_id": run}})
+    steps = (await episodes.threads(KIM))[0].live // 2
+    await episodes.delete_runs(KIM, ["first"])
+    await saver.adelete_for_runs(["second"])
+    for name in names:
+        for _ in range(2):
+            await graph.ainvoke({"mood": "sad"}, config(KIM, name))
+    await episodes.prune(KIM, names[0])
+    await saver.aprune([names[1]])
+    await episodes.delete_thread(KIM, names[0])
+    await saver.adelete_thread(names[1])
+    owner = await connect("owner")
+    rows = await owner.execute(
+        "select action, target_mac, before_mac, after_mac from audit_log"
+        " where action ~ '^(delete|prune)_' order by at, seq"
+    )
+    places = [("kim/by%20hand", 2 * steps - 1), ("kim/by%20langgraph", 2 * steps - 1)]
+    deeds = [("delete_runs", KIM.user_scope, 2 * steps) for _ in range(2)]
+    deeds += [("prune_thread", *place) for place in places]
+    deeds += [("delete_thread", place, [1, 0]) for place, _ in places]
+    key = audit.key
+    assert [tuple(row.values()) for row in await rows.fetchall()] == [
+        (action, key.target(target), key.state(KIM, target, before), None)
+        for action, target, before in deeds
+    ]
+
+
+async def test_whole_threads_that_a_checkpointer_prunes_leave_an_entry_each(
+    stub_memory: MemoryService, entries: Callable[[], Any]
+) -> None:
+    saver = stub_memory.episodes.checkpointer(KIM)
+    for name in ("a", "b"):
+        await counter(saver).ainvoke({"mood": "glad"}, config(KIM, name))
+    before = await entries()
+    await saver.aprune(["a", "none", "b"], strategy="delete")
+    assert (await entries())[len(before) :] == [("delete_thread", True, False)] * 2
+
+
+async def test_a_checkpointer_and_the_library_leave_no_entry_where_nothing_goes(
+    stub_memory: MemoryService, entries: Callable[[], Any]
+) -> None:
+    episodes, saver = stub_memory.episodes, stub_memory.episodes.checkpointer(KIM)
+    stranger = episodes.checkpointer(Actor("lee"))
+    await counter(saver).ainvoke({"mood": "glad"}, config(KIM))
+    await saver.aprune(["t1"])
+    before = await entries()
+    for checkpointer in (saver, stranger):
+        await checkpointer.adelete_thread("none")
+        await checkpointer.aprune(["none"])
+        await checkpointer.adelete_for_runs(["none"])
+    await saver.aprune(["t1"])
+    assert await episodes.prune(KIM, "t1") == await episodes.delete_runs(KIM, ["none"]) == 0
+    assert await episodes.delete_all(Actor("lee")) == 0
+    assert (await stub_memory.delete_all(Actor("lee"))).count == 0
+    assert await entries() == before
+
+
+async def test_what_a_checkpointer_takes_stays_where_the_audit_cannot_be_written(
+    stub_memory: MemoryService, connect: Connect
+) -> None:
+    saver = stub_memory.episodes.checkpointer(KIM)
+    for _ in range(2):
+        await counter(saver).ainvoke({"mood": "glad"}, config(KIM, run_id="run"))
+    (before,) = await stub_memory.episodes.threads(KIM)
+    owner = await connect("owner")
+    await owner.execute("delete from audit_chain")
+    for taking in (
+        saver.adelete_thread("t1"),
+        saver.aprune(["t1"]),
+        saver.adelete_for_runs(["run"]),
+    ):
+        with pytest.raises(StorageError, match="audit_chain_missing"):
+            await taking
+    assert await stub_memory.episodes.threads(KIM) == (before,)
+
+
 async def test_pf_077_a_deleted_memory_leaves_its_entries_to_its_user_and_to_auditors(
     stub_memory: MemoryService, owners: Database, audit: Audit
 ) -> None:
@@ -197,3 +299,15 @@ async def test_pf_077_a_deleted_memory_leaves_its_entries_to_its_user_and_to_aud
         actions = [entry.action for entry in found if entry.target == of_kept[0].target]
         assert actions == ["delete_memory", "edit_memory", "add_memory"]
     assert (await audit.mine(Actor("lee"))).entries == ()
+
+
+async def test_a_document_that_gives_its_address_to_a_known_one_leaves_an_entry(
+    stub_memory: MemoryService, entries: Callable[[], Any]
+) -> None:
+    add, address = stub_memory.resources.add, "handbook.md"
+    await add(KIM, "The ferry leaves at noon.", uri=address)
+    await add(KIM, "The ferry leaves at two.", uri="another.md")
+    before = await entries()
+    report = await add(KIM, "The ferry leaves at two.", uri=address)
+    assert report.outcome == "replaced"
+    assert (await entries())[len(before) :] == [("delete_resource", True, False)]

@@ -186,6 +186,22 @@ async def test_finished_tasks_go_after_their_time_and_running_ones_never(
         assert await left.fetchone() is None
 
 
+async def test_the_audit_keeps_where_a_task_stood_that_a_job_took(
+    server: Server, schema: str, prepare: Prepare, connect: Connect
+) -> None:
+    owner = await connect("owner")
+    async with opened(server, schema, prepare, task_retention="90d") as memory:
+        task = (await memory.tasks.create(KIM, "data_approval")).task_id
+        await memory.tasks.fail(KIM, task, "the source does not answer")
+        await owner.execute("update task_state set updated_at = now() - interval '91 days'")
+        await Jobs(memory).run(["finished_tasks"], anyway=True)
+    asked = "select before_mac, after_mac from audit_log where action = %s"
+    (failed,) = await (await owner.execute(asked, ["fail_task"])).fetchall()
+    (expired,) = await (await owner.execute(asked, ["expire_task"])).fetchall()
+    assert expired["before_mac"] == failed["after_mac"], "it went as its last change had left it"
+    assert expired["after_mac"] is None
+
+
 async def test_a_job_that_ran_is_not_due_until_its_hour_or_night(
     stub_memory: MemoryService,
 ) -> None:

@@ -136,6 +136,22 @@ async def test_who_has_no_credential_learns_nothing_but_that(stub_memory: Memory
                 assert ("www-authenticate" in response.headers) is (status == 401)
 
 
+async def test_a_path_that_leads_nowhere_is_told_as_by_the_rest_service(
+    stub_memory: MemoryService,
+) -> None:
+    headers = {"authorization": "Bearer mk_kim"}
+    told = []
+    for app in (endpoint(stub_memory), app_on(stub_memory)):
+        transport = httpx2.ASGITransport(app=app)
+        async with httpx2.AsyncClient(transport=transport, base_url="http://test") as client:
+            for method in ("GET", "POST"):
+                response = await client.request(method, "/mpc", headers=headers)
+                assert response.headers["content-type"] == "application/problem+json"
+                told.append({**response.json(), "request_id": None})
+    assert {one["code"] for one in told} == {"route_not_found"}
+    assert all(one == told[0] and one["status"] == 404 for one in told)
+
+
 async def test_who_may_not_come_in_is_told_as_by_the_rest_service(
     stub_memory: MemoryService,
 ) -> None:

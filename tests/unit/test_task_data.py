@@ -143,10 +143,19 @@ PLAIN = base64.b64encode(BLOB).decode()
         f"see ![a picture](data:image/png;base64,{PLAIN}) here",
         json.dumps({"image": PLAIN}),
         json.dumps({"image": lines(PLAIN, 76, "\n")}),
+        lines(PLAIN, 4, " "),
+        lines(PLAIN, 10, "\t"),
+        lines(PLAIN, 76, " \t "),
+        "the scan: " + lines(PLAIN, 8, "  "),
+        "\n".join(lines(line, 10, " ") for line in lines(PLAIN, 64, "\n").split("\n")),
+        "\n".join(lines(line, 4, " ") for line in lines(PLAIN, 64, "\n").split("\n")),
+        json.dumps(
+            {"image": "\n".join(lines(row, 8, "\t") for row in lines(PLAIN, 64, " ").split())}
+        ),
         list(BLOB),
         {"inner": ["deep", {"file": PLAIN}]},
     ],
-    ids=range(15),
+    ids=range(22),
 )
 def test_files_are_refused_in_whatever_form(value: Any) -> None:
     assert refusal({"a": value}) == "binary_in_state"
@@ -172,8 +181,14 @@ def test_a_file_as_a_name_is_refused() -> None:
         "\n".join(hashlib.sha1(bytes([n])).hexdigest() for n in range(200)),
         "\r\n".join(hashlib.sha256(bytes([n])).hexdigest() for n in range(200)),
         [n % 100 for n in range(5_000)],
+        " ".join(hashlib.sha1(bytes([n])).hexdigest() for n in range(200)),
+        "THE quick Brown fox\tJumps over THE lazy Dog and " * 200,
+        "tree bird Lake SAND wind Moon rain " * 300,
+        "Item001 Item002 Item003 item004 2026_03 " * 300,
+        "getElementById addEventListener querySelector setTimeout iPhone " * 200,
+        "\n".join(base64.b64encode(hashlib.sha1(bytes([n])).digest()).decode() for n in range(200)),
     ],
-    ids=range(13),
+    ids=range(19),
 )
 def test_texts_and_numbers_are_no_files(value: Any) -> None:
     assert checked_data({"a": value})["a"] == value

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _LABEL = 12
 _WIDTH = 9
+_JSON_BEGINS = ("{", "[", '"')
 Named = Annotated[
     str | None, typer.Argument(metavar="[SESSION]", help="The session; else the one of --session.")
 ]
@@ -145,14 +146,18 @@ async def close(common: Common, named: Named = None) -> int:
 async def set_value(
     common: Common,
     name: Name,
-    value: Annotated[str, typer.Argument(help="A JSON value; what is none is taken as text.")],
+    value: Annotated[str, typer.Argument(help="A JSON value, or plain words, which are text.")],
+    as_text: Annotated[
+        bool, typer.Option("--text", help="The value is text, whatever it looks like.")
+    ] = False,
     ttl: Annotated[
         float | None, typer.Option(help="For how many seconds; 30 minutes unless said.")
     ] = None,
 ) -> int:
     """Keep a value for a while."""
+    kept = value if as_text else _value(value)
     async with common.open() as memory:
-        entry = await memory.sessions.set(common.actor, name, _value(value), ttl=ttl)
+        entry = await memory.sessions.set(common.actor, name, kept, ttl=ttl)
     common.out.result(plain(entry), f"kept  {entry.name}  until {_time(entry.expires_at)}")
     return DONE
 
@@ -185,10 +190,17 @@ def _actor(common: Common, named: str | None) -> Actor:
 
 
 def _value(text: str) -> Any:
-    """Return the JSON value that was typed, else the text itself."""
+    """Return the JSON value that was typed, else the words.
+
+    Raises InvalidInput (``value_not_json``) for what begins like JSON and is none.
+    """
     try:
         return json.loads(text)
     except ValueError:
+        if text.lstrip().startswith(_JSON_BEGINS):
+            raise InvalidInput(
+                "value_not_json", "This begins like JSON, but is none: --text keeps it as text."
+            ) from None
         return text
     except RecursionError:
         raise InvalidInput("value_not_json", "This value is nested too deep.") from None

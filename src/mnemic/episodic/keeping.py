@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 from mnemic.checks import whole
+from mnemic.episodic import deeds
 from mnemic.episodic.leases import unknown_thread
 from mnemic.episodic.threads import Place, shown
 from mnemic.episodic.work import Work, langgraph, place_named
@@ -88,7 +89,7 @@ class Keeping(Work):
         async with self._database.transaction(place.actor) as tx:
             keeping = whole(keep, 1, 1_000_000, "keep")
             count: int = await upkeep.prune(tx, place, keep=keeping)
-            await tx.answer(count, Deed("prune_thread", place.stored, count))
+            await tx.answer(count, *deeds.thread_pruned(place, count))
             return count
 
     async def delete_thread(self, actor: Actor, thread_id: str) -> None:
@@ -96,9 +97,10 @@ class Keeping(Work):
         upkeep = langgraph("upkeep")
         place = place_named(actor, thread_id)
         async with self._database.transaction(place.actor) as tx:
-            if not await upkeep.delete(tx, place):
+            had = await upkeep.delete(tx, place)
+            if had is None:
                 raise unknown_thread()
-            await tx.answer(None, Deed("delete_thread", place.stored))
+            await tx.answer(None, *deeds.thread_deleted(place, had))
 
     async def delete_all(self, actor: Actor) -> int:
         """Delete every thread of the actor's user and return how many."""
@@ -107,8 +109,8 @@ class Keeping(Work):
             rows = await tx.all(_SQL["thread_ids"], {"scope_key": actor.user_scope})
             for row in rows:
                 await upkeep.delete(tx, Place(actor, shown(row["thread_id"])))
-            deeds = [Deed("delete_threads", actor.user_scope, len(rows))] if rows else []
-            await tx.answer(len(rows), *deeds)
+            done = [Deed("delete_threads", actor.user_scope, len(rows))] if rows else []
+            await tx.answer(len(rows), *done)
         return len(rows)
 
     async def delete_runs(self, actor: Actor, run_ids: Sequence[str]) -> int:
@@ -123,7 +125,7 @@ class Keeping(Work):
             if lock is None or not run_ids:
                 return 0
             count: int = await upkeep.delete_runs(tx, lock, actor, run_ids, serializer)
-            await tx.answer(count, Deed("delete_runs", actor.user_scope, count))
+            await tx.answer(count, *deeds.runs_deleted(actor, count))
             return count
 
 

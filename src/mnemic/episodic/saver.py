@@ -2,7 +2,8 @@
 
 Each call is one transaction of the user whom its config names, on a pool of its own: row-level security shows
 and takes that user's threads only, consent is looked at, and the key is loaded before a value is sealed or
-opened. No lock stands before the pool. Whatever LangGraph writes in clear beside its blobs is sealed too.
+opened. What is taken out leaves its entry in the audit with it. No lock stands before the pool. Whatever
+LangGraph writes in clear beside its blobs is sealed too.
 """
 
 from __future__ import annotations
@@ -23,16 +24,15 @@ from langgraph.checkpoint.base import (
     DeltaChannelHistory,
     get_serializable_checkpoint_metadata,
 )
-from langgraph.checkpoint.serde.types import _DeltaSnapshot
 from psycopg import AsyncCursor
 from psycopg.rows import DictRow, dict_row
 
 from mnemic.checks import whole
-from mnemic.episodic import leases, moments, upkeep
+from mnemic.episodic import deeds, leases, moments, upkeep
 from mnemic.episodic import metadata as kept_metadata
 from mnemic.episodic.other_threads import OtherThreads
 from mnemic.episodic.pool import Pool
-from mnemic.episodic.sealing import Lock, SealedSerializer, Whole, locked_with
+from mnemic.episodic.sealing import Lock, SealedSerializer, locked_with, wrapped
 from mnemic.episodic.threads import (
     Place,
     actor_of,
@@ -141,7 +141,7 @@ class EpisodeSaver(OtherThreads):
             assert before is not None
             newest = before["newest"]
             await leases.require_newest(call.tx, place, ns, parent, new, newest, empty=empty)
-            whole = _wrapped(checkpoint)
+            whole = wrapped(checkpoint)
             inner: dict[str, Any] = {"thread_id": place.stored, "checkpoint_ns": ns}
             await super().aput(
                 {"configurable": inner if parent is None else inner | {"checkpoint_id": parent}},
@@ -254,7 +254,8 @@ class EpisodeSaver(OtherThreads):
         """Delete a thread: checkpoints, writes, snapshot, archive."""
         place = self._own(thread_id)
         async with self._calling(place.actor, None, make=False) as call:
-            await upkeep.delete(call.tx, place)
+            had = await upkeep.delete(call.tx, place)
+            await call.tx.answer(None, *deeds.thread_deleted(place, had))
 
     async def adelete_for_runs(self, run_ids: Sequence[str]) -> None:
         """Delete the checkpoints of these runs, with their writes."""
@@ -262,7 +263,10 @@ class EpisodeSaver(OtherThreads):
             return
         async with self._calling(self._owner(), None, make=False) as call:
             if call.lock is not None:
-                await upkeep.delete_runs(call.tx, call.lock, call.actor, run_ids, self.serde)
+                count = await upkeep.delete_runs(
+                    call.tx, call.lock, call.actor, run_ids, self.serde
+                )
+                await call.tx.answer(None, *deeds.runs_deleted(call.actor, count))
 
     async def acopy_thread(self, source_thread_id: str, target_thread_id: str) -> None:
         """Copy all checkpoints of a thread to another. Raises NotFound (``unknown_thread``)."""
@@ -286,7 +290,8 @@ class EpisodeSaver(OtherThreads):
                 continue
             place = self._own(thread_id)
             async with self._calling(place.actor, None, make=False) as call:
-                await upkeep.prune(call.tx, place, keep=1)
+                count = await upkeep.prune(call.tx, place, keep=1)
+                await call.tx.answer(None, *deeds.thread_pruned(place, count))
 
     # ---- what every call does
 
@@ -382,16 +387,6 @@ class EpisodeSaver(OtherThreads):
         values, versions = checkpoint["channel_values"], checkpoint["channel_versions"]
         channels = sorted(name for name in values if name in versions)
         return kept_metadata.kept(told, self.serde, lock) | {_CHANNELS: channels}
-
-
-def _wrapped(checkpoint: Checkpoint) -> Checkpoint:
-    """Return the checkpoint with scalars as wholes, which LangGraph puts where everything is sealed."""
-    copy = checkpoint.copy()
-    copy["channel_values"] = {
-        name: value if isinstance(value, _DeltaSnapshot) else Whole(value)
-        for name, value in checkpoint["channel_values"].items()
-    }
-    return copy
 
 
 def _stored(config: RunnableConfig, place: Place) -> RunnableConfig:

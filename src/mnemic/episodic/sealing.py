@@ -19,8 +19,10 @@ from typing import TYPE_CHECKING, Any
 from uuid import UUID
 
 import ormsgpack
+from langgraph.checkpoint.base import Checkpoint
 from langgraph.checkpoint.serde._msgpack import SAFE_MSGPACK_TYPES
 from langgraph.checkpoint.serde.jsonplus import JsonPlusSerializer
+from langgraph.checkpoint.serde.types import _DeltaSnapshot
 
 from mnemic.crypto import DataKey, place
 from mnemic.errors import InvalidInput, KeyUnavailable, StorageError
@@ -41,6 +43,16 @@ class Whole:
     """A scalar on its way into a sealed value: LangGraph would write it in clear beside the others."""
 
     value: Any
+
+
+def wrapped(checkpoint: Checkpoint) -> Checkpoint:
+    """Return the checkpoint with scalars as wholes, which LangGraph puts where everything is sealed."""
+    copy = checkpoint.copy()
+    copy["channel_values"] = {
+        name: value if isinstance(value, _DeltaSnapshot) else Whole(value)
+        for name, value in checkpoint["channel_values"].items()
+    }
+    return copy
 
 
 @dataclass(frozen=True, slots=True)

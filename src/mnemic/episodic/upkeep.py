@@ -149,13 +149,19 @@ async def prune(tx: Transaction, place: Place, *, keep: int, before: datetime | 
     return len(going)
 
 
-async def delete(tx: Transaction, place: Place) -> bool:
-    """Delete a thread with everything of it; return whether there was one."""
-    if await tx.one(_SQL["take_thread"], place.ids) is None:
-        return False  # and one that somebody begins at this moment stays whole
-    for name in ("drop_all_writes", "drop_all_blobs", "drop_all_checkpoints"):
+async def delete(tx: Transaction, place: Place) -> list[int] | None:
+    """Delete a thread with everything of it; return how many checkpoints it had, live and archived.
+
+    None where there was no thread.
+    """
+    taken = await tx.one(_SQL["take_thread"], place.ids)
+    if taken is None:
+        return None  # and one that somebody begins at this moment stays whole
+    for name in ("drop_all_writes", "drop_all_blobs"):
         await tx.run(_SQL[name], place.ids)
-    return await tx.run(_SQL["drop_thread"], place.ids) > 0
+    live = await tx.run(_SQL["drop_all_checkpoints"], place.ids)
+    await tx.run(_SQL["drop_thread"], place.ids)
+    return [live, taken["archived"]]
 
 
 async def delete_runs(

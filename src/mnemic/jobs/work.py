@@ -247,7 +247,9 @@ async def _drop_task(ground: Ground, row: Mapping[str, Any], before: datetime) -
     actor = Actor(row["user_id"], purpose="job")
     params = {"scope_key": row["scope_key"], "task_id": row["task_id"], "before": before}
     async with ground.memory.deployment.database.transaction(actor, consent=False) as tx:
-        gone = await tx.run(_SQL["drop_task"], params)
-        if gone:
-            await tx.answer(None, Deed("expire_task", row["task_id"]))
-    return gone
+        gone = await tx.one(_SQL["drop_task"], params)
+        if gone is None:
+            return 0
+        stood = [gone["version"], gone["current_step"], gone["status"]]
+        await tx.answer(None, Deed("expire_task", row["task_id"], stood))
+    return 1

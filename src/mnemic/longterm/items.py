@@ -172,7 +172,8 @@ class Items:
                 return Deletion(row["total"] if row else 0, dry_run=True)
             await tx.one(_SQL["lock_scope"], {"scope_key": actor.user_scope})
             deletion = Deletion(await tx.run(_SQL["delete_all"], params))
-            await tx.answer(deletion, Deed("delete_all_memories", actor.user_scope, deletion.count))
+            done = Deed("delete_all_memories", actor.user_scope, deletion.count)
+            await tx.answer(deletion, *([done] if deletion.count else []))
         return deletion
 
     @with_keys_of_now
@@ -222,7 +223,7 @@ class Items:
             key = await self._keys.obtain(tx, actor, seen["scope_key"], of=seen["owner_id"])
         model = await self._writer.models.in_use(tx, actor, seen["scope_key"])
         private = seen["visibility"] == "owner_only"
-        place = Place(tx, key, seen["scope_key"], model, actor.user, private)
+        place = Place(key, seen["scope_key"], model, actor.user, private, tx=tx)
         _, row = await self.fetch(tx, actor, item_id, "get_for_update")
         return place, row
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import Any
 
 from mnemic.checks import whole
 from mnemic.errors import NotFound, PermissionDenied, StorageUnavailable
@@ -362,7 +363,7 @@ def _require_role(tx: Transaction) -> None:
         )
 
 
-def _behaviour(row: Mapping[str, object]) -> Behaviour | None:
+def _behaviour(row: Mapping[str, Any]) -> Behaviour | None:
     if row["vector"] is None:
         return None
-    return Behaviour(tuple(row["vector"]), row["weight"], row["at"], row["model_id"])  # type: ignore[arg-type]
+    return Behaviour(tuple(row["vector"]), row["weight"], row["at"], row["model_id"])

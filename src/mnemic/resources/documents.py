@@ -165,11 +165,12 @@ class Documents:
         params = _params(actor, about, macs)
         await tx.run(_SQL["drop_drafts"], params)
         old = await tx.one(_SQL["same_uri"], params)
-        same = old is None or old["id"] == found["id"]
-        if not same:
+        gone: list[Deed] = []  # the document that stands gets no entry: only one that goes does
+        if old is not None and old["id"] != found["id"]:
             await self._replace(tx, actor, about, params, old)
-        report = ResourceReport(found["id"], found["n_chunks"], "unchanged" if same else "replaced")
-        await tx.answer(report)
+            gone.append(Deed("delete_resource", old["id"], old["n_chunks"]))
+        report = ResourceReport(found["id"], found["n_chunks"], "replaced" if gone else "unchanged")
+        await tx.answer(report, *gone)
         return report
 
     async def _replace(
@@ -366,7 +367,7 @@ def _params(actor: Actor, about: _About, macs: _Macs) -> dict[str, Any]:
 
 def _sealed(key: DataKey, scope_key: str, new: UUID, about: _About) -> dict[str, Any]:
     def sealed(column: str, text: str | None) -> bytes | None:
-        return text and key.seal(text, place("resource", scope_key, new, column))  # type: ignore[return-value]
+        return key.seal(text, place("resource", scope_key, new, column)) if text else None
 
     return {
         "id": new,

@@ -15,6 +15,7 @@ from typing import Protocol
 
 import structlog
 
+from mnemic.errors import reason_of
 from mnemic.model import Hit, Parts, ResourceHit
 from mnemic.retrieval.rank import final_score
 
@@ -82,9 +83,9 @@ class Reranking:
         if self._reranker is None or not hits:
             return hits
         texts = [shown(hit) for hit in hits]
-        scores, reason = await _ask(self._reranker, query, texts)
+        scores, reason, told = await _ask(self._reranker, query, texts)
         if scores is None:
-            _LOG.warning("search_without_reranker", reason=reason, texts=len(texts))
+            _LOG.warning("search_without_reranker", reason=reason, **told, texts=len(texts))
             return hits
         reranked = [_reranked(hit, score) for hit, score in zip(hits, scores, strict=True)]
         return sorted(reranked, key=lambda hit: -hit.score)
@@ -92,11 +93,11 @@ class Reranking:
 
 async def _ask(
     reranker: Reranker, query: str, texts: Sequence[str]
-) -> tuple[Sequence[float] | None, str]:
-    """Return the scores, or None and the reason why there are none that can be used."""
+) -> tuple[Sequence[float] | None, str, dict[str, str]]:
+    """Return the scores, or None, the reason why there are none that can be used, and what of an error."""
 
-    async def asked() -> object:
-        return await reranker.scores(query, texts)
+    async def asked() -> tuple[float, ...] | None:
+        return checked(await reranker.scores(query, texts), len(texts))  # to read it may raise too
 
     task = asyncio.create_task(asked())
     task.add_done_callback(_heard)
@@ -106,11 +107,12 @@ async def _ask(
     finally:
         task.cancel()  # one that is through does not mind
     if not task.done():
-        return None, "reranker_timeout"
-    if task.cancelled() or task.exception() is not None:
-        return None, "reranker_failed"
-    scores = checked(task.result(), len(texts))
-    return scores, "" if scores is not None else "reranker_bad_answer"
+        return None, "reranker_timeout", {}
+    error = None if task.cancelled() else task.exception()
+    if task.cancelled() or error is not None:
+        return None, "reranker_failed", reason_of(error) if isinstance(error, Exception) else {}
+    scores = task.result()
+    return scores, "" if scores is not None else "reranker_bad_answer", {}
 
 
 def checked(answer: object, count: int) -> tuple[float, ...] | None:
@@ -139,7 +141,7 @@ def _reranked(hit: AnyHit, score: float) -> AnyHit:
     return replace(hit, score=final_score(score, found.confidence, scope), parts=parts)
 
 
-def _heard(task: asyncio.Task[object]) -> None:
+def _heard(task: asyncio.Task[tuple[float, ...] | None]) -> None:
     """Take note of a failure after its time, which the event loop would print with its message."""
     if not task.cancelled():
         task.exception()

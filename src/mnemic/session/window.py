@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from mnemic.checks import whole
 from mnemic.crypto import DataKey
-from mnemic.errors import InvalidInput, MnemicError
+from mnemic.errors import InvalidInput, MnemicError, reason_of
 from mnemic.keys import KeyRing
 from mnemic.model import Actor, Turn, Vector, known_actor
 from mnemic.session.messages import MAX_READ, Logged, MessageLog, read_turns, session_ids
@@ -334,7 +334,7 @@ class Window:
             made = await encode(actor, [turns[n].content for n in wanted]) if wanted else ()
         except Exception as error:  # noqa: BLE001 - the turn is logged all the same
             if not isinstance(error, MnemicError):
-                _LOG.warning("turns not encoded", error=type(error).__name__)
+                _LOG.warning("turns not encoded", **reason_of(error))
             made = [None] * len(wanted)
         self.counts.unencoded += sum(vector is None for vector in made)
         for n, vector in zip(wanted, made, strict=True):

@@ -10,6 +10,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Mapping
+from itertools import groupby
 
 from mnemic.errors import InvalidInput
 from mnemic.tasks.workflows import MAX_NAME, is_clear_name
@@ -19,9 +20,11 @@ MAX_ENCODED = 4096
 MAX_DEPTH = 32
 MAX_REF = 2_048
 
-_LINE_END = re.compile(
-    r"(?<=[A-Za-z0-9+/_-]{60})[ \t]*(?:\\r|\\n|\r|\n)+[ \t]*(?=[A-Za-z0-9+/_=-])"
-)
+_LINE = 60
+_ESCAPES = re.compile(r"\\([nrt])")
+_SPACES = {"n": "\n", "r": "\r", "t": "\t"}
+_LINE_END = re.compile(rf"(?<=[A-Za-z0-9+/_-]{{{_LINE}}})[ \t]*[\r\n]+[ \t]*(?=[A-Za-z0-9+/_=-])")
+_WORDS = re.compile(r"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_=-]++(?:[ \t]++[A-Za-z0-9+/_=-]++)+")
 # tried at the beginnings of words only, so that a text of long words costs no more than another
 _ENCODED = re.compile(rf"(?<![A-Za-z0-9+/_=-])[A-Za-z0-9+/_=-]{{{MAX_ENCODED + 1},}}")
 _HEX = re.compile(r"[0-9A-Fa-f]+")
@@ -137,11 +140,29 @@ def _text(value: str) -> str:
 
 
 def _is_file(value: str) -> bool:
-    """Whether a text is base64 or hex, or base64 in lines; lines of hex are a list of checksums."""
+    """Whether a text is base64 or hex, or base64 in lines or groups; hex in lines is a list of checksums."""
     if _ENCODED.search(value):
         return True
-    joined = _ENCODED.finditer(_LINE_END.sub("", value))
+    spaced = _ESCAPES.sub(lambda found: _SPACES[found[1]], value)  # as in JSON within a text
+    joined = _ENCODED.finditer(_LINE_END.sub("", _WORDS.sub(_ungrouped, spaced)))
     return any(not _HEX.fullmatch(found[0]) for found in joined)
+
+
+def _ungrouped(words: re.Match[str]) -> str:
+    """Return words with those joined that are groups of one text: a line of equal width and mixed case.
+
+    The last of a line may be shorter.
+    """
+    runs = [list(run) for _, run in groupby(words[0].split(), len)]
+    if len(runs) > 1 and len(runs[-1]) == 1 and len(runs[-1][0]) < len(runs[-2][0]):
+        runs[-2:] = [runs[-2] + runs[-1]]
+    return " ".join(("" if _are_groups(run) else " ").join(run) for run in runs)
+
+
+def _are_groups(words: list[str]) -> bool:
+    """Whether words make a line, and a fifth is cased as nobody writes; in base64 most are."""
+    odd = sum(word not in (word.lower(), word.upper(), word.title()) for word in words)
+    return sum(map(len, words)) >= _LINE and 5 * odd >= len(words)
 
 
 def _require_no_bytes(values: list[object] | tuple[object, ...]) -> None:

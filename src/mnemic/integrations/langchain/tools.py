@@ -71,7 +71,7 @@ class _Uses:
         self._actor = actor
         self._enabled = enable_memory
 
-    def asker(self, runtime: object, config: RunnableConfig | None) -> Actor:
+    def asker(self, runtime: object, config: RunnableConfig) -> Actor:
         """Return who asks. A runtime that is none, as a model may send one, counts for nothing."""
         run = Run(config=config)
         if isinstance(runtime, ToolRuntime):
@@ -107,9 +107,7 @@ class _Uses:
 
 
 def _adding(uses: _Uses) -> BaseTool:
-    def work(
-        runtime: object, config: RunnableConfig | None, *told: Any
-    ) -> Coroutine[Any, Any, Verdict]:
+    def work(runtime: object, config: RunnableConfig, *told: Any) -> Coroutine[Any, Any, Verdict]:
         return uses.add(uses.asker(runtime, config), _said(runtime), *told)
 
     def add(
@@ -118,7 +116,8 @@ def _adding(uses: _Uses) -> BaseTool:
         scope: Where = "user",
         quote: Quote = None,
         runtime: Injected = None,
-        config: RunnableConfig = None,  # type: ignore[assignment]
+        *,
+        config: RunnableConfig,
     ) -> str:
         with _Told():
             told = content, memory_type, scope, quote
@@ -130,7 +129,8 @@ def _adding(uses: _Uses) -> BaseTool:
         scope: Where = "user",
         quote: Quote = None,
         runtime: Injected = None,
-        config: RunnableConfig = None,  # type: ignore[assignment]
+        *,
+        config: RunnableConfig,
     ) -> str:
         with _Told():
             told = content, memory_type, scope, quote
@@ -146,7 +146,8 @@ def _searching(uses: _Uses) -> BaseTool:
         memory_type: OnlyType = None,
         scope: OnlyWhere = None,
         runtime: Injected = None,
-        config: RunnableConfig = None,  # type: ignore[assignment]
+        *,
+        config: RunnableConfig,
     ) -> str:
         with _Told():
             actor = uses.asker(runtime, config)
@@ -158,7 +159,8 @@ def _searching(uses: _Uses) -> BaseTool:
         memory_type: OnlyType = None,
         scope: OnlyWhere = None,
         runtime: Injected = None,
-        config: RunnableConfig = None,  # type: ignore[assignment]
+        *,
+        config: RunnableConfig,
     ) -> str:
         with _Told():
             actor = uses.asker(runtime, config)

@@ -11,13 +11,14 @@ from contextlib import asynccontextmanager
 from typing import Any, Protocol
 
 from mcp.server.transport_security import TransportSecuritySettings
+from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.types import Receive, Scope, Send
 
 from mnemic.access.apikeys import Right
 from mnemic.access.credentials import Identity
 from mnemic.access.problems import MEDIA_TYPE, problem_of
-from mnemic.errors import MnemicError, Unauthenticated
+from mnemic.errors import MnemicError, NotFound, Unauthenticated
 from mnemic.integrations.mcp.door import Caller, Door
 from mnemic.integrations.mcp.server import make_server
 from mnemic.model import Actor
@@ -65,12 +66,13 @@ class Endpoint:
             return memory
 
         self._server = make_server(Door(opened, _who))
-        self._app: ASGIApp = self._server.streamable_http_app(
+        self._app = self._server.streamable_http_app(
             streamable_http_path=path,
             stateless_http=True,
             max_request_body_size=memory.settings.max_body_bytes,
             transport_security=_by_name(hosts),
         )
+        self._app.add_exception_handler(404, _unknown)
 
     @asynccontextmanager
     async def running(self) -> AsyncIterator[None]:
@@ -89,7 +91,7 @@ class Endpoint:
             if self._rates is not None:
                 await self._rates.admit(identity.rate_key)
         except MnemicError as error:
-            await _refuse(error, scope, receive, send)
+            await _refusal(error, scope)(scope, receive, send)
             return
         state = scope.setdefault("state", {})
         state["credential"], state["template"] = identity.credential, PATH
@@ -125,13 +127,16 @@ def _headers(scope: Scope) -> list[tuple[str, str]]:
     return [(name.decode("latin-1"), value.decode("latin-1")) for name, value in scope["headers"]]
 
 
-async def _refuse(error: MnemicError, scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer with the problem that the REST service answers with."""
+def _refusal(error: MnemicError, scope: Scope) -> Response:
+    """Return the problem that the REST service answers with."""
     problem, state = problem_of(error), scope.setdefault("state", {})
     state["code"], state["template"] = problem.code, PATH
     body = problem.body(state.get("request_id"))
-    response = Response(body, problem.status, dict(problem.headers), MEDIA_TYPE)
-    await response(scope, receive, send)
+    return Response(body, problem.status, dict(problem.headers), MEDIA_TYPE)
+
+
+async def _unknown(request: Request, _: Exception) -> Response:
+    return _refusal(NotFound("route_not_found", "There is no such route."), request.scope)
 
 
 async def _lifespan(endpoint: Endpoint, receive: Receive, send: Send) -> None:

@@ -39,7 +39,8 @@ for no key update
 
 -- name: take_thread
 -- to delete it: whoever is at it comes first, and is deleted too
-select h.session_id
+select (select coalesce(sum(cardinality(a.checkpoints)), 0) from checkpoint_archive a
+        where a.scope_key = h.scope_key and a.thread_id = h.thread_id)::bigint as archived
 from thread h
 where h.scope_key = %(scope_key)s and h.thread_id = %(thread_id)s
 for update

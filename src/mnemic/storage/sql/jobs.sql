@@ -56,3 +56,4 @@ from tasks_over(%(before)s::timestamptz, %(most)s)
 delete from task_state
 where scope_key = %(scope_key)s and task_id = %(task_id)s and status <> 'running'
   and updated_at < %(before)s::timestamptz
+returning version, current_step, status

@@ -53,7 +53,7 @@ from resource
 where scope_key = %(scope_key)s and collection = %(collection)s and content_mac = %(content_mac)s
 
 -- name: same_uri
-select id, owner_id, visibility
+select id, owner_id, visibility, n_chunks
 from resource
 where scope_key = %(scope_key)s and collection = %(collection)s and uri_mac = %(uri_mac)s
 
