@@ -11,6 +11,7 @@ from uuid import UUID
 from mnemic.crypto import DataKey, place
 from mnemic.errors import InvalidInput
 from mnemic.lexical import script, tokens
+from mnemic.local_time import local
 from mnemic.model import MemoryItem, Vector
 from mnemic.storage.halfvec import HalfVector
 from mnemic.text import exact_form
@@ -121,7 +122,7 @@ def open_item(key: DataKey, row: Row) -> MemoryItem:
         status=row["status"],
         created_at=row["created_at"],
         recorded_at=row["recorded_at"],
-        valid_from=row["valid_from"],
+        valid_from=local(row["valid_from"], row["local_offset"]),
         valid_to=row["valid_to"],
         retired_at=row["retired_at"],
         superseded_by=row["superseded_by"],

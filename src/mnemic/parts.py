@@ -204,7 +204,7 @@ async def _compose(ground: _Ground, own: list[Any], reranker: Reranker | None) -
     deployment, models, audit = ground.deployment, ground.models, ground.audit
     database, keys, chat = deployment.database, deployment.keys, ground.chat
     one_trip = ground.settings.search_function == "on"
-    writer = Writer(database, keys, models, _limits(ground.settings), chat)
+    writer = Writer(database, keys, models, _limits(ground.settings), chat, one_trip=one_trip)
     usage, items = UsageMarks(database), Items(writer)
     profiles, sleep = await _profiles(ground)
     passes = Passes(writer, ground.settings.max_extractions, chat)

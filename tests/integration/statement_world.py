@@ -50,8 +50,8 @@ WITHOUT_ROWS = {
     "resources.lock_documents",
 }
 """An advisory lock reads and writes no row."""
-SAYS_WHO_ASKS = {"messages.append_many"}
-"""A call that sets the actors itself is tested with its function (test_append_together)."""
+SAYS_WHO_ASKS = {"messages.append_many", "items.begin_write"}
+"""Calls that set the actors themselves are tested with their functions."""
 _DRAFT = bytes(32)
 _PARAMETER = re.compile(r"%\((\w+)\)s")
 _OF_SCOPES = tuple(
@@ -198,7 +198,7 @@ def parameters(name: str, world: World, of: Actor) -> dict[str, Any]:
 def _special(name: str, world: World, of: Actor) -> dict[str, Any]:
     if name == "messages.logged_as":
         return {"seq": 1}
-    if name == "retrieval.search":
+    if name in ("retrieval.search", "retrieval.search_large"):
         return _found(world, of)
     if name.startswith("resources_search."):
         return _searched(name, world, of)
@@ -233,7 +233,7 @@ def _found(world: World, of: Actor) -> dict[str, Any]:
         "words": len(words),
         "slots": None,
         "memory_type": None,
-        "large": False,
+        "expected": 10_000,
     }
 
 
@@ -380,6 +380,7 @@ def _item(world: World, item: UUID, lexemes: object) -> dict[str, Any]:
         "status": "active",
         "statuses": ["active", "pending", "superseded", "archived"],
         "valid_from": None,
+        "local_offset": None,
         "valid_to": None,
         "with_expired": True,
         "corrected": False,

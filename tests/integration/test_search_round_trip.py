@@ -21,6 +21,8 @@ from stub_embedder import StubEmbedder, curve
 if TYPE_CHECKING:
     from mnemic.service import MemoryService
 
+INLINED = "searched_items"
+FUNCTIONS = ["find_items", "greet", "likely_bound", "search_large", INLINED, "sift_items"]
 KIM = Actor("kim", session="s1")
 LEE = Actor("lee")
 FACTS = [
@@ -143,14 +145,15 @@ def aimed_at(victim: Actor, words: str) -> dict[str, Any]:
         "words": 1,
         "model_id": 0,
         "candidates": 100,
-        "large": False,
+        "expected": 10_000,
     }
 
 
+@pytest.mark.parametrize("name", ["search", "search_large"])
 async def test_the_function_reaches_no_row_of_another_user(
-    known: MemoryService, connect: Connect
+    known: MemoryService, connect: Connect, name: str
 ) -> None:
-    database, statement = known._parts.deployment.database, statements("retrieval")["search"]
+    database, statement = known._parts.deployment.database, statements("retrieval")[name]
     owner = await connect("owner")
     row = await (
         await owner.execute(
@@ -187,18 +190,20 @@ async def test_the_functions_act_as_their_caller_and_are_not_everybodys(
     owner = await connect("owner")
     found = await owner.execute(
         "select proname, prosecdef, proacl::text as rights, array_to_string(proconfig, ' ') as settings"
-        " from pg_proc where pronamespace = %s::regnamespace and proname in ('greet', 'search_items')"
-        " order by proname",
-        [schema],
+        " from pg_proc where pronamespace = %s::regnamespace and proname = any(%s) order by proname",
+        [schema, FUNCTIONS],
     )
     rows = await found.fetchall()
-    assert [row["proname"] for row in rows] == ["greet", "search_items"]
+    assert [row["proname"] for row in rows] == FUNCTIONS
     for row in rows:
         assert not row["prosecdef"]
         assert not row["rights"].startswith("{="), "public has none"
         assert ",=" not in row["rights"], "public has none"
         assert "mnemic_service=X" in row["rights"]
-        assert f"search_path={schema}, " in row["settings"].replace('"', "")
+        if row["proname"] == INLINED:
+            assert row["settings"] is None, "or it is no part of the statement that names it"
+        else:
+            assert f"search_path={schema}, " in row["settings"].replace('"', "")
 
 
 async def test_a_lost_connection_is_replaced_within_the_call(
@@ -231,14 +236,15 @@ async def test_it_works_without_prepared_statements(
         assert trips.begun == 0
 
 
-async def test_a_second_process_for_the_scan_changes_no_answer(
-    known: MemoryService, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("size", [1, 10_000, 10**9])
+async def test_a_scope_that_is_taken_for_a_large_one_answers_the_same(
+    known: MemoryService, monkeypatch: pytest.MonkeyPatch, size: int
 ) -> None:
     nearest = known._parts.search.items._nearest
     for query in ("garden", "a pond under cherry trees", "ferry"):
         plain = await known.search_memories(KIM, query)
         with monkeypatch.context() as patched:
-            patched.setattr(type(nearest), "large", lambda this, scopes: True)
+            patched.setattr(type(nearest), "size", lambda this, scopes: size)
             shared = await known.search_memories(KIM, query)
         assert [(hit.id, hit.parts) for hit in shared] == [(hit.id, hit.parts) for hit in plain]
 

@@ -43,10 +43,10 @@ def test_sizes_are_forgotten_when_a_scope_shrinks() -> None:
 
 def test_a_large_scope_may_have_an_index_until_that_was_looked_up() -> None:
     nearest = Nearest()
-    assert not nearest.large(("user:kim",))
+    assert nearest.size(("user:kim",)) == 0
     assert not nearest.may_pay(WORDS_ALONE, ("user:kim",), 64)
     nearest.learn(("user:kim",), 20_000)
-    assert nearest.large(("user:kim",))
+    assert nearest.size(("user:kim",)) == 20_000
     assert nearest.may_pay(WORDS_ALONE, ("user:kim",), 64)
     nearest._indexes[WORDS_ALONE.model_id] = (0, float("inf"))
     assert not nearest.may_pay(WORDS_ALONE, ("user:kim",), 64)

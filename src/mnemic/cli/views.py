@@ -90,7 +90,8 @@ def _show_resource(hit: ResourceHit, out: Output) -> None:
     from rich.text import Text
 
     head = Text(f"{hit.score:.2f}", style="bold")
-    when = day(hit.occurred_at) if hit.occurred_at else ""
+    dated = day_there if hit.session else day
+    when = dated(hit.occurred_at) if hit.occurred_at else ""
     who = hit.speaker or (hit.role if hit.session else hit.title or "")
     where = f"{hit.session} {hit.seq}" if hit.session else f"piece {hit.seq}"
     head.append(f"  {hit.kind:<10}  {who}  {when}  {where}", style="not bold dim")
@@ -109,7 +110,7 @@ def show_hits(hits: Sequence[Hit | ResourceHit], out: Output) -> None:
             continue
         item = hit.item
         head = Text(f"{hit.score:.2f}", style="bold")
-        kind = f"{item.memory_type:<10}  {item.scope:<7}  {day(item.valid_from)}"
+        kind = f"{item.memory_type:<10}  {item.scope:<7}  {day_there(item.valid_from)}"
         head.append(f"  {kind}  {item.id}", style="not bold dim")
         if item.status != "active":
             head.append(f"  {item.status}", style="not bold magenta")
@@ -128,7 +129,7 @@ def show_items(items: Sequence[MemoryItem], out: Output) -> None:
 
     for item in items:
         head = Text(str(item.id), style="dim")
-        kind = f"  {item.memory_type:<10}  {item.status:<10}  {day(item.valid_from)}"
+        kind = f"  {item.memory_type:<10}  {item.status:<10}  {day_there(item.valid_from)}"
         head.append(kind, style="not dim default")
         out.record(head, item.content)
 
@@ -148,3 +149,8 @@ def show_item(item: MemoryItem, out: Output) -> None:
 def day(time: datetime) -> str:
     """Return the date of a time on this machine's calendar."""
     return time.astimezone().strftime("%Y-%m-%d")
+
+
+def day_there(time: datetime) -> str:
+    """Return the date of a time where it was said; where nobody told the zone, on this machine's calendar."""
+    return time.strftime("%Y-%m-%d") if time.utcoffset() else day(time)

@@ -5,8 +5,8 @@ Reads inside the caller's transaction; what follows from the answers is written 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from uuid import UUID
 
@@ -21,6 +21,7 @@ from mnemic.permissions import may
 from mnemic.storage.halfvec import HalfVector, HalfVectors
 from mnemic.storage.pool import Transaction
 from mnemic.storage.statements import statements
+from mnemic.storage.transaction import Params
 from mnemic.text import exact_form
 
 _SQL = statements("items")
@@ -33,27 +34,41 @@ NO_OPINIONS: Opinions = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """One scope inside an open transaction, with the key and the embedding model of what lies in it.
+class Spot:
+    """Where a draft goes: a scope, and in a project's what only its author sees apart."""
+
+    scope_key: str
+    private: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """One scope with the key and the embedding model of what lies in it.
 
     ``private`` is what nobody but ``user`` sees in a project: it is compared with its own kind only.
     """
 
-    tx: Transaction
     key: DataKey
     scope_key: str
     model: Model
     user: str
     private: bool = False
 
-    async def lock(self) -> None:
-        """Wait until no other writer is in this scope; taken before any row of it is locked."""
-        await lock(self.tx, self.scope_key)
-
     def mac(self, text: str) -> bytes:
         """Return the keyed hash by which this very text is found again here."""
         form = exact_form(text)
         return self.key.mac(f"owner_only|{self.user}|{form}" if self.private else form)
+
+
+@dataclass(frozen=True, slots=True)
+class Place(Ground):
+    """A ground inside an open transaction."""
+
+    tx: Transaction = field(kw_only=True)
+
+    async def lock(self) -> None:
+        """Wait until no other writer is in this scope; taken before any row of it is locked."""
+        await lock(self.tx, self.scope_key)
 
     def others(self, row: Row) -> str | None:
         """Return whose item a row is where this user may not change it, else None."""
@@ -116,7 +131,7 @@ class Known:
             "since": since,
             "except_id": besides,
             "slots": blind_slots(place.key, slots(text)),
-            "limit": NEIGHBOURS if least >= self.threshold else MEMBERS,
+            "limit": self._most(least),
         }
         rows = await place.tx.all(_SQL["neighbours"], params)
         near = [(row, place.model.curve(row["cosine"])) for row in rows]
@@ -126,29 +141,44 @@ class Known:
             if similarity >= least or row["same_slot"]
         ]
 
+    def question(
+        self, ground: Ground, items: Sequence[Incoming], vectors: Sequence[Vector]
+    ) -> Params:
+        """Return what one look at the scope asks about some texts: the parameters of ``look``."""
+        least = [self.least(item.text) for item in items]
+        curve = ground.model.curve
+        return {
+            "scope_key": ground.scope_key,
+            "model_id": ground.model.model_id,
+            "private": ground.private,
+            "macs": [ground.mac(item.text) for item in items],
+            "sinces": [item.since for item in items],
+            "embeddings": HalfVectors(tuple(vectors)),
+            "slot_lists": [" ".join(blind_slots(ground.key, item.slots)) for item in items],
+            "farthest": [1.0 - curve.raw(one) + _ROUNDING for one in least],
+            "most": [self._most(one) for one in least],
+        }
+
     async def look(
         self, place: Place, items: Sequence[Incoming], vectors: Sequence[Vector]
     ) -> list[Beside]:
         """Return what stands beside each of some texts, with one look at the scope."""
-        least = [self.least(item.text) for item in items]
-        most = [NEIGHBOURS if one >= self.threshold else MEMBERS for one in least]
-        curve = place.model.curve
-        params = {
-            "scope_key": place.scope_key,
-            "model_id": place.model.model_id,
-            "private": place.private,
-            "macs": [place.mac(item.text) for item in items],
-            "sinces": [item.since for item in items],
-            "embeddings": HalfVectors(tuple(vectors)),
-            "slot_lists": [" ".join(blind_slots(place.key, item.slots)) for item in items],
-            "farthest": [1.0 - curve.raw(one) + _ROUNDING for one in least],
-            "most": most,
-        }
+        rows = await place.tx.all(_SQL["look"], self.question(place, items, vectors))
+        return self.told(place, items, rows)
+
+    def told(self, place: Place, items: Sequence[Incoming], rows: Iterable[Row]) -> list[Beside]:
+        """Return what stands beside each of some texts, as the rows of a look tell it."""
         seen: list[list[Row]] = [[] for _ in items]
-        for row in await place.tx.all(_SQL["look"], params):
+        for row in rows:
             seen[row["item"] - 1].append(row)
-        parts = zip(seen, most, least, strict=True)
-        return [_beside(place, *part) for part in parts]
+        least = [self.least(item.text) for item in items]
+        return [
+            _beside(place, beside, self._most(one), one)
+            for beside, one in zip(seen, least, strict=True)
+        ]
+
+    def _most(self, least: float) -> int:
+        return NEIGHBOURS if least >= self.threshold else MEMBERS
 
     async def now(self, place: Place, items: Sequence[Incoming]) -> datetime:
         """Return the transaction's time; where no text has a time of its own, any time does."""
@@ -191,10 +221,10 @@ class Known:
 
 
 def _beside(place: Place, rows: Sequence[Row], most: int, least: float) -> Beside:
-    twin, stored, earlier = None, [], []
+    twins, stored, earlier = {}, [], []
     for row in rows:
-        if row["arm"] == "twin":
-            twin = Twin(row["id"], row["expired"], row["asked"], place.others(row))
+        if row["arm"] in ("twin", "past"):
+            twins[row["arm"]] = Twin(row["id"], row["expired"], row["asked"], place.others(row))
             continue
         cosine = row["cosine"]
         similarity = place.model.curve(cosine)
@@ -204,6 +234,7 @@ def _beside(place: Place, rows: Sequence[Row], most: int, least: float) -> Besid
             stored.append(Candidate(_neighbour(place, row, similarity), cosine, row["asked"]))
     near = sum(not c.neighbour.same_slot or c.neighbour.similarity >= least for c in stored)
     of_slot = sum(c.neighbour.same_slot for c in stored)
+    twin = twins.get("twin") or twins.get("past")
     return Beside(most, least, twin, stored, earlier, cut=max(near, of_slot) >= most)
 
 

@@ -12,11 +12,14 @@ from uuid import UUID
 
 from mnemic.crypto import DataKey, ProjectKey
 from mnemic.embedding.registry import Model
+from mnemic.ids import new_id
 from mnemic.item_rows import at, seal_texts, search_columns
+from mnemic.local_time import offset_of
 from mnemic.longterm.draft import Draft
 from mnemic.longterm.foresee import Incoming
 from mnemic.longterm.gate import Neighbour, Screened
-from mnemic.longterm.known import Place
+from mnemic.longterm.judge import slots
+from mnemic.longterm.known import Ground, Place
 from mnemic.longterm.questions import question
 from mnemic.model import Actor, Vector
 from mnemic.permissions import home
@@ -48,18 +51,31 @@ class Row:
 Columns = dict[str, object]
 
 
+def rows_of(items: Sequence[Ready]) -> list[Row]:
+    """Return drafts with the ids that they get, and what they state."""
+    # in the order of the texts, though all are made within a millisecond: lists go by it
+    ids = sorted(new_id() for _ in items)
+    return [_row(*pair) for pair in zip(ids, items, strict=True)]
+
+
+def _row(new: UUID, item: Ready) -> Row:
+    text, pending = item.screened.text, item.screened.pending
+    since, until = item.draft.valid_from, item.draft.valid_to
+    return Row(item, Incoming(new, text, slots(text), since, until, pending))
+
+
 def insert(place: Place, rows: list[Columns]) -> None:
     """Write new rows; a pending one still needs its question (``ask``)."""
     for row in rows:
         place.tx.later(_SQL["insert"], row)
 
 
-def columns(place: Place, actor: Actor, row: Row) -> Columns:
+def columns(ground: Ground, actor: Actor, row: Row) -> Columns:
     """Return what ``insert`` writes, sealed and made findable."""
     draft, screened, new = row.item.draft, row.item.screened, row.incoming
     sealed = seal_texts(
-        place.key,
-        place.scope_key,
+        ground.key,
+        ground.scope_key,
         new.id,
         1,
         content=new.text,
@@ -67,9 +83,9 @@ def columns(place: Place, actor: Actor, row: Row) -> Columns:
         metadata=draft.metadata,
     )
     model_id = row.item.model.model_id
-    found_by = search_columns(place.key, new.text, row.item.vector, model_id, new.slots)
+    found_by = search_columns(ground.key, new.text, row.item.vector, model_id, new.slots)
     plain = {
-        "scope_key": place.scope_key,
+        "scope_key": ground.scope_key,
         "id": new.id,
         "scope": draft.scope,
         "scope_id": home(actor, draft.scope)[1],
@@ -82,9 +98,10 @@ def columns(place: Place, actor: Actor, row: Row) -> Columns:
         "confidence": screened.confidence,
         "status": "active" if screened.pending is None else "pending",
         "valid_from": draft.valid_from,
+        "local_offset": offset_of(draft.valid_from),
         "valid_to": draft.valid_to,
     }
-    return plain | sealed | found_by | {"content_mac": place.mac(new.text)}
+    return plain | sealed | found_by | {"content_mac": ground.mac(new.text)}
 
 
 def supersede(place: Place, ended: Mapping[UUID, tuple[UUID, datetime | None]]) -> None:

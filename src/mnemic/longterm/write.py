@@ -8,9 +8,8 @@ commits, and a crash leaves all of it or nothing.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -19,23 +18,23 @@ from mnemic.chat import ChatModel
 from mnemic.embedding.models import Models, switched
 from mnemic.embedding.registry import Model
 from mnemic.errors import Conflict, EmbeddingError, InvalidInput
-from mnemic.ids import new_id
 from mnemic.keys import KeyRing
 from mnemic.longterm.draft import Draft, checked, texts_of
-from mnemic.longterm.foresee import Incoming, foresee
+from mnemic.longterm.foresee import foresee
 from mnemic.longterm.gate import Decision, Limits, Screened, refused_sensitive, screen
-from mnemic.longterm.judge import Judgement, judge, slots
+from mnemic.longterm.glance import Glance, Seen, look_beside
+from mnemic.longterm.judge import Judgement, judge
 from mnemic.longterm.judge.reading import reading_once
 from mnemic.longterm.judge_model import ask_judge
-from mnemic.longterm.known import NO_OPINIONS, Known, Opinions, Place, judge_with
+from mnemic.longterm.known import NO_OPINIONS, Known, Opinions, Place, Spot, judge_with
 from mnemic.longterm.record import (
-    Columns,
     Ready,
     Row,
     ask,
     columns,
     contest,
     insert,
+    rows_of,
     strengthen,
     supersede,
 )
@@ -62,13 +61,17 @@ class Writer:
         models: Models,
         limits: Limits,
         chat: ChatModel | None = None,
+        *,
+        one_trip: bool = True,
     ) -> None:
+        """``one_trip`` is False where the database must be told who asks by statements of their own."""
         self.database = database
         self.keys = keys
         self.models = models
         self.limits = limits
         self.known = Known(limits.duplicate_threshold)
         self._chat = chat
+        self._one_trip = one_trip
 
     async def add(self, actor: Actor, drafts: Sequence[Draft]) -> list[Verdict]:
         """Return one verdict a draft, in order.
@@ -78,7 +81,7 @@ class Writer:
         drafts are one transaction: after an error the call may be repeated, what stands is a duplicate.
         """
         verdicts: list[Verdict | None] = [None] * len(drafts)
-        ready: dict[_Spot, list[tuple[int, Ready]]] = {}
+        ready: dict[Spot, list[tuple[int, Ready]]] = {}
         meant = [checked(draft) for draft in drafts]
         places = [_spot(actor, draft) for draft in meant]
         await self._admit(actor, meant)
@@ -153,13 +156,13 @@ class Writer:
             key = await self.keys.find(tx, actor, scope_key)
             if key is None:
                 return Decision()
-            place = Place(tx, key, scope_key, model, actor.user)
+            place = Place(key, scope_key, model, actor.user, tx=tx)
             twin = await self.known.twin(place, text)
             if twin is not None and not twin.expired:
                 return Decision(duplicate_of=twin.id, why="exact")
             return await self.known.decide(place, text, vector)
 
-    async def _settled(self, actor: Actor, spot: _Spot, items: Sequence[Ready]) -> list[Verdict]:
+    async def _settled(self, actor: Actor, spot: Spot, items: Sequence[Ready]) -> list[Verdict]:
         """Write a batch; when the model is changed at that moment, embed it again with the new one.
 
         The first attempt counts on nobody else being recorded in the audit's chain meanwhile.
@@ -183,37 +186,50 @@ class Writer:
         raise switched()
 
     async def _write(
-        self, actor: Actor, spot: _Spot, items: Sequence[Ready], *, ahead: bool
+        self, actor: Actor, spot: Spot, items: Sequence[Ready], *, ahead: bool
     ) -> list[Verdict]:
         with reading_once():
             opinions = await self._ask_model(actor, spot, items) if self._chat else NO_OPINIONS
-            rows = _rows(items)
-            async with self.database.transaction(actor, writes=spot.scope_key) as opened:
+            rows = rows_of(items)
+            recent = self.keys.recent(actor, spot.scope_key) if self._one_trip else None
+            glance = recent and Glance.by_key(*recent, self.known, actor, spot, rows)
+            look = glance.look if glance else None
+            async with self.database.transaction(actor, writes=spot.scope_key, look=look) as opened:
                 tx = opened if ahead else replace(opened, audit=None)
                 place = await self._place(tx, actor, spot, items[0].model)
                 if not self.models.is_written(tx, place.scope_key, place.model):
                     await self.models.require(tx, actor, place.scope_key, place.model)
-                verdicts = await self._in_order(place, actor, rows, opinions)
+                seen = glance.told(place) if glance else None
+                verdicts = await self._in_order(place, actor, rows, opinions, seen)
                 deeds = [deed for verdict in verdicts if (deed := deed_of(verdict)) is not None]
                 await tx.answer(verdicts[0] if len(verdicts) == 1 else verdicts, *deeds)
                 return verdicts
 
-    async def _place(self, tx: Transaction, actor: Actor, spot: _Spot, model: Model) -> Place:
+    async def _place(self, tx: Transaction, actor: Actor, spot: Spot, model: Model) -> Place:
         """Return where a batch goes. Raises PermissionDenied (``not_a_member``, ``role_too_low``)."""
         if spot.scope_key == actor.project_scope:
             require(tx.role, "create")
         key = await self.keys.obtain(tx, actor, spot.scope_key)
-        return Place(tx, key, spot.scope_key, model, actor.user, spot.private)
+        return Place(key, spot.scope_key, model, actor.user, spot.private, tx=tx)
 
     async def _in_order(
-        self, place: Place, actor: Actor, rows: Sequence[Row], opinions: Opinions
+        self,
+        place: Place,
+        actor: Actor,
+        rows: Sequence[Row],
+        opinions: Opinions,
+        seen: Seen | None,
     ) -> list[Verdict]:
-        """Write at once what can be foreseen, and by itself each text that cannot."""
+        """Write at once what can be foreseen, and by itself each text that cannot.
+
+        ``seen`` is the first look, where the transaction began with one.
+        """
         verdicts: list[Verdict] = []
         most = len(rows)
         while len(verdicts) < len(rows):
             waiting = rows[len(verdicts) :][:most]
-            foreseen = await self._foreseen(place, actor, waiting, opinions)
+            now_seen, seen = seen or await look_beside(self.known, place, actor, waiting), None
+            foreseen = await self._foreseen(place, waiting, now_seen, opinions)
             verdicts += foreseen
             if len(foreseen) < len(waiting):
                 verdicts.append(await self._alone(place, actor, waiting[len(foreseen)], opinions))
@@ -222,15 +238,12 @@ class Writer:
         return verdicts
 
     async def _foreseen(
-        self, place: Place, actor: Actor, rows: Sequence[Row], opinions: Opinions
+        self, place: Place, rows: Sequence[Row], seen: Seen, opinions: Opinions
     ) -> list[Verdict]:
-        """Decide about the first texts with one look at the scope, and write what follows."""
+        """Decide about the first texts by a look at the scope, and write what follows."""
         incoming = [row.incoming for row in rows]
-        look = self.known.look(place, incoming, [row.item.vector for row in rows])
-        # texts are sealed while the database looks; for those that turn out to be duplicates in vain
-        beside, sealed = await asyncio.gather(look, _sealed(place, actor, rows))
         now, threshold = await self.known.now(place, incoming), self.known.threshold
-        decisions = foresee(incoming, beside, now, judge_with(opinions), threshold)
+        decisions = foresee(incoming, seen.beside, now, judge_with(opinions), threshold)
         told = list(zip(rows, decisions, strict=False))
         ended: dict[UUID, tuple[UUID, datetime | None]] = {}
         again: dict[UUID, list[float]] = {}
@@ -239,7 +252,7 @@ class Writer:
                 again.setdefault(decision.duplicate_of, []).append(row.item.screened.confidence)
             elif row.incoming.pending is None:
                 ended |= dict.fromkeys(decision.supersedes, (row.incoming.id, row.incoming.since))
-        new = zip(sealed, decisions, strict=False)
+        new = zip(seen.sealed, decisions, strict=False)
         insert(place, [row for row, one in new if one.duplicate_of is None])
         supersede(place, ended)
         strengthen(place, again)
@@ -334,7 +347,7 @@ class Writer:
         return decision
 
     async def _ask_model(
-        self, actor: Actor, spot: _Spot, items: Sequence[Ready]
+        self, actor: Actor, spot: Spot, items: Sequence[Ready]
     ) -> dict[tuple[str, str], Judgement]:
         """Let the chat model judge the unsure pairs before the lock is taken."""
         opinions: dict[tuple[str, str], Judgement] = {}
@@ -361,32 +374,8 @@ class Writer:
 _NO_VERDICT = Verdict("rejected")
 
 
-@dataclass(frozen=True, slots=True)
-class _Spot:
-    """Where a draft goes: a scope, and in a project's what only its author sees apart."""
-
-    scope_key: str
-    private: bool = False
-
-
-def _spot(actor: Actor, draft: Draft) -> _Spot:
-    return _Spot(home(actor, draft.scope)[0], draft.visibility == "owner_only")
-
-
-def _rows(items: Sequence[Ready]) -> list[Row]:
-    # in the order of the texts, though all are made within a millisecond: lists go by it
-    ids = sorted(new_id() for _ in items)
-    return [_row(*pair) for pair in zip(ids, items, strict=True)]
-
-
-def _row(new: UUID, item: Ready) -> Row:
-    text, pending = item.screened.text, item.screened.pending
-    since, until = item.draft.valid_from, item.draft.valid_to
-    return Row(item, Incoming(new, text, slots(text), since, until, pending))
-
-
-async def _sealed(place: Place, actor: Actor, rows: Sequence[Row]) -> list[Columns]:
-    return [columns(place, actor, row) for row in rows]
+def _spot(actor: Actor, draft: Draft) -> Spot:
+    return Spot(home(actor, draft.scope)[0], draft.visibility == "owner_only")
 
 
 def _chunks(items: Sequence[tuple[int, Ready]], size: int) -> Iterator[Sequence[tuple[int, Ready]]]:

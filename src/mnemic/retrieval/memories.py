@@ -29,7 +29,7 @@ from mnemic.storage.pool import Database, Transaction
 from mnemic.storage.statements import statements
 
 _SQL = statements("retrieval")
-_WITHIN = _SQL["search"].replace("{schema}.", "")
+_SEARCH, _SEARCH_LARGE = _SQL["search"], _SQL["search_large"]
 _NOBODY = dict.fromkeys(
     ("asker_scopes", "asker_sessions", "asker", "asker_project", "asker_user"), None
 )
@@ -180,7 +180,8 @@ class ItemSearch:
         if self._nearest.may_pay(meaning, scopes, question.asked.candidates):
             return None
         params = self._params(at_hand.keys, question, question.asked.candidates)
-        answer = await self._database.ask(actor, _SQL["search"], params)
+        statement = _SEARCH_LARGE if params["expected"] else _SEARCH
+        answer = await self._database.ask(actor, statement, params)
         head = answer.head
         if not at_hand.hold(head) or meaning.model_id not in (0, head["user_model"]):
             return None
@@ -202,7 +203,8 @@ class ItemSearch:
                 params = self._params(keys, question, limit) | _NOBODY
                 scopes = question.wanted.scopes
                 params["near"] = await self._nearest.ids(tx, meaning, scopes, params)
-                answer = await read(tx.conn, _WITHIN, params)
+                statement = _SEARCH_LARGE if params["expected"] else _SEARCH
+                answer = await read(tx.conn, statement.replace("{schema}.", ""), params)
                 fits = compared(answer) or await self._meanings.still_fits(
                     tx, actor, meaning, of_project=of_project
                 )
@@ -244,7 +246,7 @@ class ItemSearch:
             "embedding": meaning.vector,
             "near": None,
             "candidates": limit,
-            "large": self._nearest.large(wanted.scopes),
+            "expected": self._nearest.size(wanted.scopes),
         }
 
     def _judge(

@@ -53,13 +53,13 @@ class Nearest:
             while len(self._sizes) > _REMEMBERED:
                 self._sizes.popitem(last=False)
 
-    def large(self, scopes: Sequence[str]) -> bool:
-        """Tell whether these scopes are known to hold ``LEAST`` texts or more."""
-        return tuple(scopes) in self._sizes
+    def size(self, scopes: Sequence[str]) -> int:
+        """Return how many texts these scopes are known to hold; 0 below ``LEAST``, and where nobody knows."""
+        return self._sizes.get(tuple(scopes), 0)
 
     def may_pay(self, meaning: Meaning, scopes: Sequence[str], wanted: int) -> bool:
         """Tell whether ``ids`` could be of use, as far as that is known without asking."""
-        documents = self._sizes.get(tuple(scopes), 0)
+        documents = self.size(scopes)
         if not documents:
             return False
         rows, until = self._indexes.get(meaning.model_id, (0, 0.0))
@@ -69,7 +69,7 @@ class Nearest:
         self, tx: Transaction, meaning: Meaning, scopes: Sequence[str], params: dict[str, Any]
     ) -> list[UUID] | None:
         """Return the ``candidates`` nearest by index, None where all are to be compared."""
-        documents = self._sizes.get(tuple(scopes), 0)
+        documents = self.size(scopes)
         wanted = params["candidates"]
         if not documents:
             return None

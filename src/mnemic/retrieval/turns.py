@@ -18,6 +18,7 @@ from mnemic.embedding.calibration import Curve
 from mnemic.embedding.models import Models
 from mnemic.embedding.registry import Model
 from mnemic.keys import KeyRing
+from mnemic.local_time import local
 from mnemic.model import SCOPE_PRIORITY, Actor, Parts, ResourceHit, Turn, Vector
 from mnemic.permissions import require_within
 from mnemic.resources.turns import speaker_mac
@@ -341,7 +342,7 @@ async def _said(
         turns[row["session_id"], row["seq"]] = Turn(
             row["role"],
             opened("content"),
-            row["created_at"],
+            local(row["created_at"], row["local_offset"]),
             row["seq"],
             row["speaker_enc"] and opened("speaker"),
         )

@@ -11,6 +11,7 @@ from mnemic.checks import whole
 from mnemic.crypto import DataKey
 from mnemic.errors import Conflict, InvalidInput, NotFound
 from mnemic.keys import KeyRing
+from mnemic.local_time import local
 from mnemic.model import Actor, Turn, known_actor
 from mnemic.session.one_trip import Logged, Name, OneTrip
 from mnemic.session.turn_checks import MAX_CHARS, checked_turns
@@ -154,7 +155,7 @@ async def _appended(tx: Transaction, key: DataKey, ids: Params, turns: Sequence[
         raise closed()
     first = row["last_seq"] + 1
     numbered = [
-        replace(turn, seq=seq, created_at=turn.created_at or row["now"])
+        replace(turn, seq=seq, created_at=turn.created_at or local(row["now"], None))
         for seq, turn in enumerate(new, first)
     ]
     await _require_calls(tx, key, ids, numbered)

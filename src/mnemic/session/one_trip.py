@@ -74,6 +74,7 @@ class _Append:
             told = {"n": n, "seq": row["seq"], "role": row["role"], "pinned": row["pinned"]}
             if row["created_at"] is not None:
                 told["created_at"] = row["created_at"].isoformat()
+                told["local_offset"] = row["local_offset"]
             yield told | {name: f"\\x{row[name].hex()}" for name in _COLUMNS if row[name]}
 
 

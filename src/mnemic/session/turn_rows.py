@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mnemic.crypto import DataKey, place
+from mnemic.local_time import local, offset_of
 from mnemic.model import ToolCall, Turn
 from mnemic.storage.transaction import Params
 
@@ -27,9 +28,10 @@ def turn_row(key: DataKey, ids: Params, turn: Turn, seq: int) -> Params:
         f"{name}_enc": None if text is None else key.seal(text, _at(ids, seq, name))
         for name, text in texts.items()
     }
-    told = {"seq": seq, "role": turn.role, "created_at": turn.created_at}
+    told = {"seq": seq, "role": turn.role, "pinned": turn.pinned}
+    time = {"created_at": turn.created_at, "local_offset": offset_of(turn.created_at)}
     mac = None if turn.client_id is None else client_mac(key, turn.client_id)
-    return ids | told | sealed | {"pinned": turn.pinned, "client_mac": mac}
+    return ids | told | time | sealed | {"client_mac": mac}
 
 
 def open_turn(key: DataKey, ids: Params, row: Row) -> Turn:
@@ -43,7 +45,7 @@ def open_turn(key: DataKey, ids: Params, row: Row) -> Turn:
     return Turn(
         role=row["role"],
         content=texts["content"],
-        created_at=row["created_at"],
+        created_at=local(row["created_at"], row["local_offset"]),
         seq=seq,
         speaker=texts["speaker"],
         tool_calls=read_calls(texts["tool_calls"]),

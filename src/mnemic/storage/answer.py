@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, LiteralString
 
-from psycopg import AsyncConnection, sql
+from psycopg import AsyncConnection, AsyncCursor, sql
 from psycopg.rows import DictRow, tuple_row
 
 from mnemic.model import Actor
@@ -22,9 +22,27 @@ class Answer:
     rows: Sequence[tuple[Any, ...]]
 
     @property
+    def found(self) -> list[DictRow]:
+        """The rows behind the head, by name."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    @property
     def all(self) -> list[DictRow]:
         """All rows by name, where the first one is like the others."""
-        return [self.head, *(dict(zip(self.columns, row, strict=True)) for row in self.rows)]
+        return [self.head, *self.found]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A statement that a transaction begins with: it sets who asks, takes the locks, and tells what it sees.
+
+    It names what it needs as ``{schema}.name``. ``meanwhile`` is called while the database is at it, once
+    more where it had to begin again.
+    """
+
+    statement: LiteralString
+    params: dict[str, Any]
+    meanwhile: Callable[[], None]
 
 
 def asker(actor: Actor) -> dict[str, Any]:
@@ -50,9 +68,14 @@ async def read(
     """Run a statement and return its answer; many columns travel cheapest in binary, as tuples."""
     async with conn.cursor(binary=True, row_factory=tuple_row) as cursor:
         await cursor.execute(statement, params)
-        head, *rows = await cursor.fetchall()
-        result = cursor.pgresult
-        assert result is not None
-        # as its bytes: a description makes an object of every column
-        columns = tuple((result.fname(n) or b"").decode() for n in range(result.nfields))
+        return await answered(cursor)
+
+
+async def answered(cursor: AsyncCursor[tuple[Any, ...]]) -> Answer:
+    """Return the answer of the statement that a cursor ran."""
+    head, *rows = await cursor.fetchall()
+    result = cursor.pgresult
+    assert result is not None
+    # as its bytes: a description makes an object of every column
+    columns = tuple((result.fname(n) or b"").decode() for n in range(result.nfields))
     return Answer(dict(zip(columns, head, strict=True)), columns, rows)

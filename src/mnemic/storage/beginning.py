@@ -7,6 +7,7 @@ embedding model and role in the project: all of it local to the transaction.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 from psycopg import sql
 
@@ -60,6 +61,12 @@ def of_actor(schema: str, types: str, actor: Actor, writes: str | None, chain: i
         written=sql.Literal(writes),
         chain=sql.Literal(chain),
     )
+
+
+@cache
+def path(schema: str, types: str) -> str:
+    """Return the search path of a transaction."""
+    return sql.SQL("{}, {}").format(sql.Identifier(schema), sql.Identifier(types)).as_string()
 
 
 def of_scopes(schema: str, types: str, scope_keys: Sequence[str]) -> sql.Composed:

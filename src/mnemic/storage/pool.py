@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from typing import Any, LiteralString, Self
 
 import psycopg
 from psycopg import AsyncConnection, sql
-from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row, tuple_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -23,12 +23,12 @@ from mnemic.errors import (
     ConsentRequired,
     InvalidInput,
     PermissionDenied,
-    StorageError,
     StorageUnavailable,
 )
 from mnemic.model import Actor, known_actor
 from mnemic.storage import beginning, halfvec
-from mnemic.storage.answer import Answer, asker, qualified, read
+from mnemic.storage.answer import Answer, Look, asker, qualified, read
+from mnemic.storage.boundaries import Begin, commit, looked, roll_back, said
 from mnemic.storage.failures import NO_ANSWER, translate, unusable
 from mnemic.storage.transaction import (
     LIFE,
@@ -108,43 +108,58 @@ class Database:
 
     @asynccontextmanager
     async def transaction(
-        self, actor: Actor, *, consent: bool = True, writes: str | None = None
+        self,
+        actor: Actor,
+        *,
+        consent: bool = True,
+        writes: str | None = None,
+        look: Look | None = None,
     ) -> AsyncIterator[Transaction]:
         """Open a transaction in which the database shows and takes only this actor's rows.
 
         ``writes`` names a scope that nobody else writes to meanwhile; then the audit's place is read ahead,
-        and Conflict (``audit_moved``) tells that somebody else took it: nothing was kept, begin again.
+        and Conflict (``audit_moved``) tells that somebody else took it: nothing was kept, begin again. With
+        ``look`` it begins with that statement, which does the same.
 
         Leaving it normally commits, an exception rolls back. Raises PermissionDenied (``user_erased``) for
         an erased user, ConsentRequired (``consent_required``) for one who refused or has not been asked
         where that is required, unless ``consent`` is False: for what must work without it. Raises
         InvalidInput (``other_event_loop``), and the errors of ``storage.failures``.
         """
-
-        def opened(conn: AsyncConnection[DictRow], row: DictRow | None) -> Transaction:
-            assert row is not None, "the deployment has no row"
-            known = row["status"] is not None
-            self.admit(row["status"], row["remember"] if consent else "granted")
-            if LIFE.get() not in (None, row["key_epoch"]):
-                raise PermissionDenied("user_erased", "This user was erased meanwhile.")
-            return Transaction(
-                conn,
-                known,
-                row["key_epoch"] if known else 1,
-                row["model_id"],
-                row["role"],
-                row["project_keys"],
-                actor,
-                self.recorder,
-                row["deployment_model_id"],
-                row if row.get("seq") is not None else None,
-            )
-
         known_actor(actor)
         chain = -1 if writes is None or self.recorder is None else self.recorder.chain(actor)
-        begin = beginning.of_actor(self.schema, self._types, actor, writes, chain)
-        async with self._begun(begin, opened, actor) as tx:
+        if look is None:
+            begin = said(beginning.of_actor(self.schema, self._types, actor, writes, chain))
+        else:
+            path = beginning.path(self.schema, self._types)
+            asked = asker(actor) | {"path": path, "chain": chain}
+            begin = looked(self.schema, replace(look, params=look.params | asked))
+        remember: dict[str, str] = {} if consent else {"remember": "granted"}
+        async with self._begun(
+            begin, lambda conn, row, seen: self._opened(conn, actor, row | remember, seen), actor
+        ) as tx:
             yield tx
+
+    def _opened(
+        self, conn: AsyncConnection[DictRow], actor: Actor, row: DictRow, seen: Answer | None
+    ) -> Transaction:
+        known = row["status"] is not None
+        self.admit(row["status"], row["remember"])
+        if LIFE.get() not in (None, row["key_epoch"]):
+            raise PermissionDenied("user_erased", "This user was erased meanwhile.")
+        return Transaction(
+            conn,
+            known,
+            row["key_epoch"] if known else 1,
+            row["model_id"],
+            row["role"],
+            row["project_keys"],
+            actor,
+            self.recorder,
+            row["deployment_model_id"],
+            row if row.get("seq") is not None else None,
+            seen,
+        )
 
     def admit(self, status: str | None, remember: str | None) -> None:
         """Turn away an erased user, and one who does not agree; None stands for a user not seen yet."""
@@ -213,32 +228,32 @@ class Database:
     @asynccontextmanager
     async def scopes(self, scope_keys: Sequence[str]) -> AsyncIterator[Transaction]:
         """Open a transaction on the own scopes of several users, for what is written of all at once."""
-        begin = beginning.of_scopes(self.schema, self._types, scope_keys)
-        async with self._begun(begin, lambda conn, _: Transaction(conn, False, 1)) as tx:
+        begin = said(beginning.of_scopes(self.schema, self._types, scope_keys))
+        async with self._begun(begin, lambda conn, _, __: Transaction(conn, False, 1)) as tx:
             yield tx
 
     @asynccontextmanager
     async def _begun(
         self,
-        begin: sql.Composed,
-        opened: Callable[[AsyncConnection[DictRow], DictRow | None], Transaction],
+        begin: Begin,
+        opened: Callable[[AsyncConnection[DictRow], DictRow, Answer | None], Transaction],
         actor: Actor | None = None,
     ) -> AsyncIterator[Transaction]:
         try:
-            conn, row = await self._begin(begin)
-            if actor is not None and row is not None and self._sleeps(actor, row["status"], row):
+            conn, row, seen = await self._begin(begin)
+            if actor is not None and self._sleeps(actor, row["status"], row):
                 try:
-                    await _roll_back(conn)
+                    await roll_back(conn)
                 finally:
                     await self._give_back(conn)  # to wake needs one too
                 await self._wake(actor)
-                conn, row = await self._begin(begin)
+                conn, row, seen = await self._begin(begin)
             try:
-                tx = opened(conn, row)
+                tx = opened(conn, row, seen)
                 yield tx
-                await _commit(tx)
+                await commit(tx)
             except BaseException:
-                await _roll_back(conn)
+                await roll_back(conn)
                 raise
             finally:
                 await self._give_back(conn)
@@ -257,19 +272,16 @@ class Database:
         assert self.waker is not None
         await self.waker(actor)
 
-    async def _begin(self, begin: sql.Composed) -> tuple[AsyncConnection[DictRow], DictRow | None]:
+    async def _begin(self, begin: Begin) -> tuple[AsyncConnection[DictRow], DictRow, Answer | None]:
         """Take a connection that answers: one that died in the pool is dropped and the next one tried."""
         for attempt in range(_ATTEMPTS):
             conn = await self._take()
             try:
-                cursor = await conn.execute(begin, prepare=False)
-                while cursor.nextset():
-                    pass
-                return conn, await cursor.fetchone()
+                return conn, *await begin(conn)
             except BaseException as error:
                 lost = isinstance(error, psycopg.OperationalError) and conn.closed
                 try:
-                    await _roll_back(conn)
+                    await roll_back(conn)
                 finally:
                     await self._give_back(conn)
                 if not lost or attempt == _ATTEMPTS - 1:
@@ -285,7 +297,7 @@ class Database:
                 return await read(conn, statement, params)
             except BaseException as error:
                 lost = isinstance(error, psycopg.OperationalError) and conn.closed
-                await _roll_back(conn)
+                await roll_back(conn)
                 if not lost or attempt == attempts - 1:
                     raise
             finally:
@@ -358,24 +370,3 @@ async def learn(conn: AsyncConnection[Any]) -> str:
         await conn.execute(sql.SQL("set local search_path = {}").format(sql.Identifier(schema)))
         await halfvec.register(conn)
     return str(schema)
-
-
-async def _commit(tx: Transaction) -> None:
-    """Commit, or raise: PostgreSQL answers COMMIT of a failed transaction with a quiet ROLLBACK."""
-    if tx.conn.info.transaction_status != TransactionStatus.INTRANS:
-        raise StorageError(
-            "transaction_failed", "A statement of this transaction failed; nothing was kept."
-        )
-    await tx.flush("commit")
-
-
-async def _roll_back(conn: AsyncConnection[DictRow]) -> None:
-    """Roll back; a connection that died has done so, and must not hide why we are here."""
-    status = conn.info.transaction_status
-    if conn.closed or status == TransactionStatus.IDLE:
-        return
-    with suppress(psycopg.Error):
-        if status == TransactionStatus.INTRANS:
-            await conn.execute("rollback", prepare=False)
-        else:  # what came behind a failed statement was not prepared, and the driver takes it for that
-            await conn.rollback()

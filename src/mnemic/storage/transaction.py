@@ -12,6 +12,7 @@ from psycopg import AsyncConnection
 from psycopg.rows import DictRow
 
 from mnemic.model import Actor, ProjectRole
+from mnemic.storage.answer import Answer
 
 Params = dict[str, Any]
 
@@ -66,8 +67,9 @@ class Transaction:
     ``model_id`` is the embedding model of its user's vectors when the transaction began,
     ``deployment_model_id`` that of all projects; ``role`` is the user's role in the actor's project, None for
     no member; ``project_keys`` changes with that project's keys. ``audit`` is where the audit's next entry
-    goes, where that was read ahead; who counts on it commits only if nobody wrote one meanwhile. ``keyed``
-    are the scopes that got a key in it: nobody may count on such a key before the commit.
+    goes, where that was read ahead; who counts on it commits only if nobody wrote one meanwhile. ``seen`` is
+    what the look told that it began with, if it did. ``keyed`` are the scopes that got a key in it: nobody
+    may count on such a key before the commit.
     """
 
     conn: AsyncConnection[DictRow]
@@ -80,6 +82,7 @@ class Transaction:
     recorder: Recorder | None = None
     deployment_model_id: int | None = None
     audit: DictRow | None = None
+    seen: Answer | None = None
     waiting: list[tuple[LiteralString, Params]] = field(default_factory=list)
     keyed: set[str] = field(default_factory=set)
 

@@ -53,75 +53,29 @@ order by n.distance
 select now() as now
 
 -- name: look
--- Beside each text of a batch: the row of the very same text, the nearest ones and those of its slots, and
--- which texts of the batch itself lie near to it.
-with batch as materialized (
-    select item, content_mac, since, embedding, string_to_array(nullif(slots, ''), ' ') as slots, farthest, most
-    from unnest(%(macs)s::bytea[], %(sinces)s::timestamptz[], %(embeddings)s, %(slot_lists)s::text[],
-                %(farthest)s::float8[], %(most)s::int[])
-         with ordinality as b (content_mac, since, embedding, slots, farthest, most, item)
-)
-select b.item, 'twin' as arm, null::bigint as other, t.id, t.owner_id, null::int as version, null::bytea as content_enc,
-    null::timestamptz as valid_from, null::float8 as cosine, false as same_slot, t.expired,
-    exists (select from verification v
-            where v.scope_key = %(scope_key)s and v.item_id = t.id and v.answered_at is null) as asked
-from batch b
-cross join lateral (
-    (select m.id, m.owner_id, m.valid_to is not null and m.valid_to <= coalesce(b.since, now()) as expired,
-         1 as place
-     from memory_item m
-     where m.scope_key = %(scope_key)s and m.content_mac = b.content_mac and m.status in ('active', 'pending'))
-    union all
-    (select m.id, m.owner_id, false, 2
-     from memory_item m
-     where b.since is not null and m.scope_key = %(scope_key)s and m.content_mac = b.content_mac
-       and m.status in ('superseded', 'archived') and m.valid_from <= b.since and m.valid_to > b.since
-     order by m.valid_from desc
-     limit 1)
-    order by place
-    limit 1
-) t
-union all
-select b.item, 'stored', null, n.id, n.owner_id, n.version, n.content_enc, n.valid_from, 1 - n.distance, n.same_slot, false,
-    exists (select from verification v
-            where v.scope_key = %(scope_key)s and v.item_id = n.id and v.answered_at is null)
-from batch b
-cross join lateral (
-    select m.id, m.owner_id, m.version, m.content_enc, m.valid_from, m.embedding <=> b.embedding as distance,
-        coalesce(m.slots && b.slots, false) as same_slot,
-        row_number() over (order by m.embedding <=> b.embedding) as place,
-        row_number() over (partition by coalesce(m.slots && b.slots, false)
-                           order by m.embedding <=> b.embedding) as place_in_slot
-    from memory_item m
-    where m.scope_key = %(scope_key)s and m.model_id = %(model_id)s
-      and (m.visibility = 'owner_only') = %(private)s
-      and (m.embedding <=> b.embedding <= b.farthest or m.slots && b.slots)
-      and (m.status = 'active'
-           or (m.status = 'pending'
-               and not exists (select from verification v
-                               where v.scope_key = m.scope_key and v.item_id = m.id
-                                 and v.reason = 'instruction_like' and v.answered_at is null))
-           or (b.since is not null and m.status in ('superseded', 'archived') and m.valid_to > m.valid_from))
-      and (m.valid_to is null or m.valid_to > coalesce(b.since, now()))
-) n
-where n.place <= b.most or (n.same_slot and n.place_in_slot <= b.most)
-union all
-select b.item, 'batch', earlier.item, null, null, null, null, null, 1 - (earlier.embedding <=> b.embedding),
-    coalesce(earlier.slots && b.slots, false), false, false
-from batch b
-join batch earlier on earlier.item < b.item
-where earlier.embedding <=> b.embedding <= b.farthest or earlier.slots && b.slots
+-- What stands beside each text of a batch; the functions are in migrations/0021_begin_write.sql.
+select * from look_beside(
+    %(scope_key)s, %(private)s, %(model_id)s::int, %(macs)s::bytea[], %(sinces)s::timestamptz[], %(embeddings)s,
+    %(slot_lists)s::text[], %(farthest)s::float8[], %(most)s::int[])
+
+-- name: begin_write
+-- The same as the beginning of a transaction, which has no search path yet.
+select * from {schema}.begin_write(
+    %(path)s, %(asker_scopes)s, %(asker_sessions)s, %(asker)s, %(asker_project)s, %(asker_user)s,
+    %(scope_key)s, %(chain)s::int,
+    %(private)s, %(model_id)s::int, %(macs)s::bytea[], %(sinces)s::timestamptz[], %(embeddings)s,
+    %(slot_lists)s::text[], %(farthest)s::float8[], %(most)s::int[])
 
 -- name: insert
 insert into memory_item (
     scope_key, id, scope, scope_id, owner_id, memory_type, content_enc, content_mac, source, source_id,
     source_seqs, confidence, visibility, status, reason_enc, metadata_enc, created_at, recorded_at,
-    valid_from, valid_to, embedding, model_id, lexemes, n_tokens, slots, script)
+    valid_from, local_offset, valid_to, embedding, model_id, lexemes, n_tokens, slots, script)
 values (
     %(scope_key)s, %(id)s, %(scope)s, %(scope_id)s, %(owner_id)s, %(memory_type)s, %(content_enc)s,
     %(content_mac)s, %(source)s, %(source_id)s, %(source_seqs)s, %(confidence)s, %(visibility)s, %(status)s,
     %(reason_enc)s, %(metadata_enc)s, now(), now(), least(coalesce(%(valid_from)s, now()), now()),
-    %(valid_to)s, %(embedding)s, %(model_id)s, %(lexemes)s::tsvector, %(n_tokens)s,
+    %(local_offset)s, %(valid_to)s, %(embedding)s, %(model_id)s, %(lexemes)s::tsvector, %(n_tokens)s,
     %(slots)s, %(script)s)
 
 -- name: supersede
@@ -163,14 +117,14 @@ set last_used_at = now(), use_count = item_usage.use_count + excluded.use_count
 -- name: get
 select scope_key, id, scope, scope_id, owner_id, memory_type, content_enc, source, source_id, source_seqs,
     confidence, visibility, status, reason_enc, metadata_enc, created_at, recorded_at, valid_from, valid_to,
-    retired_at, superseded_by, version
+    local_offset, retired_at, superseded_by, version
 from memory_item
 where scope_key = any(%(scopes)s) and id = %(id)s
 
 -- name: get_for_update
 select scope_key, id, scope, scope_id, owner_id, memory_type, content_enc, source, source_id, source_seqs,
     confidence, visibility, status, reason_enc, metadata_enc, created_at, recorded_at, valid_from, valid_to,
-    retired_at, superseded_by, version
+    local_offset, retired_at, superseded_by, version
 from memory_item
 where scope_key = any(%(scopes)s) and id = %(id)s
 for update
@@ -183,7 +137,7 @@ where scope_key = %(scope_key)s and id = %(id)s and model_id = %(model_id)s
 -- name: list
 select scope_key, id, scope, scope_id, owner_id, memory_type, content_enc, source, source_id, source_seqs,
     confidence, visibility, status, reason_enc, metadata_enc, created_at, recorded_at, valid_from, valid_to,
-    retired_at, superseded_by, version
+    local_offset, retired_at, superseded_by, version
 from memory_item
 where scope_key = any(%(scopes)s)
   and status = any(%(statuses)s)
@@ -215,7 +169,7 @@ with recursive older as (
 )
 select m.scope_key, m.id, m.scope, m.scope_id, m.owner_id, m.memory_type, m.content_enc, m.source,
     m.source_id, m.source_seqs, m.confidence, m.visibility, m.status, m.reason_enc, m.metadata_enc, m.created_at,
-    m.recorded_at, m.valid_from, m.valid_to, m.retired_at, m.superseded_by, m.version
+    m.recorded_at, m.valid_from, m.local_offset, m.valid_to, m.retired_at, m.superseded_by, m.version
 from memory_item m
 join (select scope_key, id from older union select scope_key, id from newer) as chain using (scope_key, id)
 order by m.recorded_at desc, m.retired_at desc nulls first, m.id desc
@@ -248,11 +202,11 @@ where scope_key = %(user_scope)s or starts_with(scope_key, %(sessions)s)
 insert into memory_item (
     scope_key, id, scope, scope_id, owner_id, memory_type, content_enc, content_mac, source, source_id,
     source_seqs, confidence, visibility, status, reason_enc, metadata_enc, created_at, recorded_at,
-    valid_from, valid_to, retired_at, superseded_by, version, embedding, model_id, lexemes, n_tokens,
+    valid_from, local_offset, valid_to, retired_at, superseded_by, version, embedding, model_id, lexemes, n_tokens,
     slots, script)
 select scope_key, %(version_id)s, scope, scope_id, owner_id, memory_type, %(content_enc)s, content_mac,
     source, source_id, source_seqs, confidence, visibility, 'superseded', %(reason_enc)s, %(metadata_enc)s,
-    created_at, recorded_at, valid_from,
+    created_at, recorded_at, valid_from, local_offset,
     case when %(corrected)s then valid_from else least(valid_to, greatest(valid_from, now())) end,
     now(), id, version, embedding, model_id, lexemes, n_tokens,
     slots, script
@@ -265,6 +219,7 @@ set content_enc = %(content_enc)s, content_mac = %(content_mac)s, reason_enc = %
     metadata_enc = %(metadata_enc)s, memory_type = %(memory_type)s, confidence = %(confidence)s,
     visibility = %(visibility)s, status = %(status)s, version = version + 1, recorded_at = now(),
     valid_from = case when %(corrected)s then valid_from else now() end,
+    local_offset = case when %(corrected)s then local_offset end,
     valid_to = %(valid_to)s, embedding = %(embedding)s, model_id = %(model_id)s,
     lexemes = %(lexemes)s::tsvector, n_tokens = %(n_tokens)s,
     slots = %(slots)s, script = %(script)s
@@ -303,8 +258,8 @@ where scope_key = %(scope_key)s and item_id = %(id)s and answered_at is null
 -- name: open_questions
 select v.reason as why, v.question_enc, v.asked_at, m.scope_key, m.id, m.scope, m.scope_id, m.owner_id,
     m.memory_type, m.content_enc, m.source, m.source_id, m.source_seqs, m.confidence, m.visibility, m.status,
-    m.reason_enc, m.metadata_enc, m.created_at, m.recorded_at, m.valid_from, m.valid_to, m.retired_at,
-    m.superseded_by, m.version
+    m.reason_enc, m.metadata_enc, m.created_at, m.recorded_at, m.valid_from, m.local_offset, m.valid_to,
+    m.retired_at, m.superseded_by, m.version
 from verification v
 join memory_item m on m.scope_key = v.scope_key and m.id = v.item_id
 where v.scope_key = any(%(scopes)s) and v.answered_at is null and m.owner_id = %(user_id)s

@@ -12,13 +12,13 @@ where scope_key = %(scope_key)s and session_id = %(session_id)s and closed_at is
 returning last_seq - %(count)s as last_seq, now() as now
 
 -- name: append
-insert into message (scope_key, session_id, seq, role, content_enc, speaker_enc, created_at, tool_calls_enc,
-                     tool_call_id_enc, intent_enc, client_mac, pinned)
+insert into message (scope_key, session_id, seq, role, content_enc, speaker_enc, created_at, local_offset,
+                     tool_calls_enc, tool_call_id_enc, intent_enc, client_mac, pinned)
 values (%(scope_key)s, %(session_id)s, %(seq)s, %(role)s, %(content_enc)s, %(speaker_enc)s, %(created_at)s,
-        %(tool_calls_enc)s, %(tool_call_id_enc)s, %(intent_enc)s, %(client_mac)s, %(pinned)s)
+        %(local_offset)s, %(tool_calls_enc)s, %(tool_call_id_enc)s, %(intent_enc)s, %(client_mac)s, %(pinned)s)
 
 -- name: append_many
--- In one round trip, where nothing has to be looked up first: migrations/0018_append_many.sql.
+-- In one round trip, where nothing has to be looked up first: migrations/0022_local_time.sql.
 select * from {schema}.append_many(%(appends)s::json, %(turns)s::json, %(unasked)s)
 
 -- name: logged_as
@@ -34,8 +34,8 @@ where scope_key = %(scope_key)s and session_id = %(session_id)s
 returning last_seq, closed_at is not null as closed
 
 -- name: sent_before
-select seq, client_mac, role, content_enc, speaker_enc, created_at, tool_calls_enc, tool_call_id_enc, intent_enc,
-    pinned
+select seq, client_mac, role, content_enc, speaker_enc, created_at, local_offset, tool_calls_enc, tool_call_id_enc,
+    intent_enc, pinned
 from message
 where scope_key = %(scope_key)s and session_id = %(session_id)s and client_mac = any(%(client_macs)s)
 
@@ -53,14 +53,16 @@ set pinned = %(pinned)s
 where scope_key = %(scope_key)s and session_id = %(session_id)s and seq = any(%(seqs)s)
 
 -- name: pinned
-select seq, role, content_enc, speaker_enc, created_at, tool_calls_enc, tool_call_id_enc, intent_enc, pinned
+select seq, role, content_enc, speaker_enc, created_at, local_offset, tool_calls_enc, tool_call_id_enc, intent_enc,
+    pinned
 from message
 where scope_key = %(scope_key)s and session_id = %(session_id)s and pinned and seq < %(before)s
 order by seq desc
 limit %(limit)s
 
 -- name: read
-select seq, role, content_enc, speaker_enc, created_at, tool_calls_enc, tool_call_id_enc, intent_enc, pinned
+select seq, role, content_enc, speaker_enc, created_at, local_offset, tool_calls_enc, tool_call_id_enc, intent_enc,
+    pinned
 from message
 where scope_key = %(scope_key)s and session_id = %(session_id)s
   and seq > %(after)s and seq <= %(until)s

@@ -131,7 +131,7 @@ where a.beside
 order by a.scope_key, a.resource_id, a.ordinal
 
 -- name: said
-select m.scope_key, m.session_id, m.seq, m.role, m.content_enc, m.speaker_enc, m.created_at
+select m.scope_key, m.session_id, m.seq, m.role, m.content_enc, m.speaker_enc, m.created_at, m.local_offset
 from unnest(%(scope_keys)s::text[], %(session_ids)s::text[], %(seqs)s::bigint[]) as w (scope_key, session_id, seq)
 join message m using (scope_key, session_id, seq)
 

@@ -132,7 +132,7 @@ order by s.scope_key, s.prefixes_mac[cardinality(s.prefixes_mac)], s.updated_at 
 select s.entry_mac, s.id as put_id, s.entry_enc, s.made, s.created_at as put_at, s.updated_at as put_again_at,
        m.scope_key, m.id, m.scope, m.scope_id, m.owner_id, m.memory_type, m.content_enc, m.source, m.source_id,
        m.source_seqs, m.confidence, m.visibility, m.status, m.reason_enc, m.metadata_enc, m.created_at,
-       m.recorded_at, m.valid_from, m.valid_to, m.retired_at, m.superseded_by, m.version
+       m.recorded_at, m.valid_from, m.local_offset, m.valid_to, m.retired_at, m.superseded_by, m.version
 from store_item s
 join memory_item m on m.scope_key = s.scope_key and m.id = s.item_id
 where s.scope_key = %(scope_key)s
