@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
 from mnemic.longterm.sensitive import checks
 from mnemic.longterm.sensitive.lazy import Pattern, lazy
@@ -181,3 +183,5 @@ RULES: tuple[IdRule, ...] = (
     _rule("au tax", r"\d{2,3} ?\d{3} ?\d{3}", stdnum="au.tfn", alone=True),
     _rule("nz", r"\d{2,3}-\d{3}-\d{3}", stdnum="nz.ird"),
 )
+ANY_FORM = reduce(or_, (rule.form for rule in RULES))
+"""Matches where the form of a rule does."""

@@ -14,7 +14,7 @@ from importlib import import_module
 from itertools import permutations
 
 from mnemic.longterm.sensitive.fold import Folded, Span
-from mnemic.longterm.sensitive.id_rules import RULES, STARTS, IdRule
+from mnemic.longterm.sensitive.id_rules import ANY_FORM, RULES, STARTS, IdRule
 from mnemic.longterm.sensitive.lazy import Pattern, lazy
 from mnemic.longterm.sensitive.numbers import after, before, stands_alone
 from mnemic.text import holds_any
@@ -76,7 +76,8 @@ _CODE_LIKE = lazy(r"(?=[A-Za-z]{0,3}\d{2,3}[ \-.:/]?\d{2})|\d{2}")
 def find_ids(folded: Folded) -> Iterator[Span]:
     """Yield each national identity number, and document numbers named as such."""
     context = None
-    starts = [match.start() for match in STARTS.finditer(folded.text)]
+    begins = (match.start() for match in STARTS.finditer(folded.text))
+    starts = [start for start in begins if ANY_FORM.match(folded.text, start)]
     for rule in RULES if starts else ():
         for match in _matches(rule.form, folded.text, starts):
             if context is None:

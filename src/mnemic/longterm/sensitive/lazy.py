@@ -72,6 +72,12 @@ class Pattern:
         """The bound ``sub``; it takes no count."""
         return self._compiled.sub
 
+    def __or__(self, other: Pattern) -> Pattern:
+        """Return a pattern that matches where one of two does that have the same flags."""
+        if self._flags != other._flags:
+            raise ValueError("patterns of different flags have no alternative")
+        return Pattern(f"{self._source}|{other._source}", self._flags)
+
 
 def lazy(source: str, flags: int = 0) -> Pattern:
     """Return ``source`` as a pattern that is compiled when it is first needed."""
