@@ -213,10 +213,10 @@ async def test_rows_from_before_are_told_in_utc_and_new_ones_beside_them_are_not
         await memory.sessions.append(KIM, [Turn("user", "I ran far", MORNING)])
     owner = await connect("owner")
     for undone in (
-        "drop function find_items",
+        "drop function find_items, searched_items",
         "alter table memory_item drop column local_offset",
         "alter table message drop column local_offset",
-        "delete from schema_migration where number = 22",
+        "delete from schema_migration where number = 20",
     ):
         await owner.execute(undone)
     async with MemoryService.open(settings=settings, embedder=StubEmbedder()) as memory:

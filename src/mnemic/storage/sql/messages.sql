@@ -18,7 +18,7 @@ values (%(scope_key)s, %(session_id)s, %(seq)s, %(role)s, %(content_enc)s, %(spe
         %(local_offset)s, %(tool_calls_enc)s, %(tool_call_id_enc)s, %(intent_enc)s, %(client_mac)s, %(pinned)s)
 
 -- name: append_many
--- In one round trip, where nothing has to be looked up first: migrations/0022_local_time.sql.
+-- In one round trip, where nothing has to be looked up first: migrations/0020_local_time.sql.
 select * from {schema}.append_many(%(appends)s::json, %(turns)s::json, %(unasked)s)
 
 -- name: logged_as

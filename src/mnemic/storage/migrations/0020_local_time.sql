@@ -65,13 +65,31 @@ begin
     perform set_config('mnemic.scopes', '', true);
 end $$;
 
+-- The rows that a search looks at. No settings of its own: so it becomes a part of the statement that names it.
+create function searched_items(
+    _readable text[], _allowed text[], _memory_type text, _moment timestamptz, _known_at timestamptz)
+returns table (place tid, id uuid, n_tokens int, lexemes tsvector, slots text[], model_id int, embedding halfvec)
+    language sql stable parallel safe
+begin atomic
+    select m.ctid, m.id, m.n_tokens, m.lexemes, m.slots, m.model_id, m.embedding
+    from memory_item m
+    where m.scope_key = any(_readable)
+      and m.status = any(_allowed)
+      and (_memory_type is null or m.memory_type = _memory_type)
+      and m.valid_from <= _moment
+      and (m.valid_to is null or m.valid_to > _moment
+           -- its end was not known yet
+           or (m.status = 'superseded' and m.retired_at > _known_at))
+      and (_known_at is null or m.recorded_at <= _known_at);
+end;
+
 -- As search_items in 0005_search.sql, and an item has its offset with it. That one stays for processes that are still
 -- running: they have prepared their call, and a prepared call fails once the columns of its answer are others.
 create function find_items(
     _scopes text, _sessions text, _actor text, _project text, _user_scope text,
     _read text, _statuses text, _memory_type text, _as_of timestamptz, _known_at timestamptz,
     _lexemes text, _words int, _slots text,
-    _model_id int, _embedding halfvec, _near uuid[], _candidates int, _large boolean)
+    _model_id int, _embedding halfvec, _near uuid[], _candidates int)
 returns table (
     user_status text, remember text, key_epoch int, user_model int, role text, project_keys text,
     documents bigint, average_tokens float8, df bigint[],
@@ -82,7 +100,7 @@ returns table (
     valid_from timestamptz, valid_to timestamptz, retired_at timestamptz, superseded_by uuid, version int,
     visibility text, local_offset smallint)
     language plpgsql set search_path from current set plan_cache_mode = force_generic_plan
-    set max_parallel_workers_per_gather = 0 set parallel_setup_cost = 0 set parallel_tuple_cost = 0
+    set max_parallel_workers_per_gather = 0
 as $$
 #variable_conflict use_column
 declare
@@ -103,27 +121,15 @@ begin
             return;
         end if;
     end if;
-    if _large then  -- worth a plan of its own, and a second process for the scan
-        perform set_config('plan_cache_mode', 'force_custom_plan', true),
-                set_config('max_parallel_workers_per_gather', '1', true);
-    end if;
     return query
     with seen as materialized (
         -- the one scan of the readable rows: what both arms need of each, and where it lies
-        select m.ctid as place, m.id, m.n_tokens, m.slots && _filled as same_slot,
+        select m.place, m.id, m.n_tokens, m.slots && _filled as same_slot,
                case when m.lexemes @@ _any_said
                     then ts_filter(setweight(m.lexemes, 'A', _said), '{a}') end as said,
                case when m.model_id = _model_id and (_near is null or m.id = any(_near))
                     then m.embedding <=> _embedding end as distance
-        from memory_item m
-        where m.scope_key = any(_readable)
-          and m.status = any(_allowed)
-          and (_memory_type is null or m.memory_type = _memory_type)
-          and m.valid_from <= _moment
-          and (m.valid_to is null or m.valid_to > _moment
-               -- its end was not known yet
-               or (m.status = 'superseded' and m.retired_at > _known_at))
-          and (_known_at is null or m.recorded_at <= _known_at)
+        from searched_items(_readable, _allowed, _memory_type, _moment, _known_at) m
     ), stats as materialized (
         select count(*) as documents, coalesce(avg(n_tokens), 1)::float8 as average_tokens from seen
     ), posting as materialized (
@@ -180,8 +186,11 @@ declare
     entry regprocedure;
 begin
     execute format('grant update (local_offset) on memory_item to %I', service);
-    select oid into strict entry from pg_proc
-    where proname = 'find_items' and pronamespace = current_schema()::regnamespace;
-    execute format('revoke all on function %s from public', entry);
-    execute format('grant execute on function %s to %I', entry, service);
+    for entry in
+        select oid from pg_proc
+        where proname in ('searched_items', 'find_items') and pronamespace = current_schema()::regnamespace
+    loop
+        execute format('revoke all on function %s from public', entry);
+        execute format('grant execute on function %s to %I', entry, service);
+    end loop;
 end $$;

@@ -1,24 +1,6 @@
--- Search in scopes of thousands of items: what search_items finds, found so that of the scanned rows only those
+-- Search in scopes of thousands of items: what find_items finds, found so that of the scanned rows only those
 -- that may become candidates leave the scan, whose processes count and collect as they go. These functions act
 -- as their caller, so that row-level security holds.
-
--- The rows that a search looks at. No settings of its own: so it becomes a part of the statement that names it.
-create function searched_items(
-    _readable text[], _allowed text[], _memory_type text, _moment timestamptz, _known_at timestamptz)
-returns table (place tid, id uuid, n_tokens int, lexemes tsvector, slots text[], model_id int, embedding halfvec)
-    language sql stable parallel safe
-begin atomic
-    select m.ctid, m.id, m.n_tokens, m.lexemes, m.slots, m.model_id, m.embedding
-    from memory_item m
-    where m.scope_key = any(_readable)
-      and m.status = any(_allowed)
-      and (_memory_type is null or m.memory_type = _memory_type)
-      and m.valid_from <= _moment
-      and (m.valid_to is null or m.valid_to > _moment
-           -- its end was not known yet
-           or (m.status = 'superseded' and m.retired_at > _known_at))
-      and (_known_at is null or m.recorded_at <= _known_at);
-end;
 
 -- The rows counted, with the sum of their lengths, and what may become a candidate as lines, whose fields '#'
 -- parts. "said": a row that says a word of the query: what it says of it and its length, id, place. "near": a row
@@ -103,7 +85,7 @@ begin
     );
 end $$;
 
--- As find_items, whose columns it has (local_offset comes with 0022_local_time.sql, before anybody calls this).
+-- As find_items, whose columns it has.
 -- _expected: how many items the scopes are thought to hold; what is found does not depend on it.
 create function search_large(
     _scopes text, _sessions text, _actor text, _project text, _user_scope text,
@@ -244,7 +226,7 @@ declare
 begin
     for entry in
         select oid from pg_proc
-        where proname in ('searched_items', 'sift_items', 'likely_bound', 'search_large')
+        where proname in ('sift_items', 'likely_bound', 'search_large')
           and pronamespace = current_schema()::regnamespace
     loop
         execute format('revoke all on function %s from public', entry);
