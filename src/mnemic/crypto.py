@@ -7,7 +7,6 @@ not open. Words and hashes are HMAC-SHA256 under keys derived from the data key 
 
 from __future__ import annotations
 
-import hashlib
 import hmac
 import os
 from collections.abc import Iterable, Mapping
@@ -23,7 +22,6 @@ from mnemic.errors import KeyUnavailable
 KEY_BYTES = 32
 _ID = 16
 _NONCE = 12
-_BLOCK = hashlib.sha256().block_size
 LEXEME_BYTES = 8
 
 
@@ -43,27 +41,6 @@ def place(table: str, scope_key: str, row: object, column: str, version: int = 1
     return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
 
 
-class KeyedHash:
-    """HMAC-SHA256 (RFC 2104) under one key of at most 64 bytes, whose two blocks are hashed only once.
-
-    ``hmac.digest`` sets its key up for every word, which takes longer than the word.
-    """
-
-    __slots__ = ("_inner", "_outer")
-
-    def __init__(self, key: bytes) -> None:
-        block = key.ljust(_BLOCK, b"\x00")
-        self._inner = hashlib.sha256(bytes(byte ^ 0x36 for byte in block))
-        self._outer = hashlib.sha256(bytes(byte ^ 0x5C for byte in block))
-
-    def digest(self, data: bytes) -> bytes:
-        """Return the 32 bytes of ``hmac.digest(key, data, "sha256")``."""
-        inner, outer = self._inner.copy(), self._outer.copy()
-        inner.update(data)
-        outer.update(inner.digest())
-        return outer.digest()
-
-
 class DataKey:
     """One data key with everything derived from it; its secret never shows in a repr or a log."""
 
@@ -72,7 +49,7 @@ class DataKey:
     def __init__(self, key_id: UUID, secret: bytes) -> None:
         self.key_id = key_id
         self._cipher = AESGCM(derive(secret, "mnemic/content"))
-        self._index = KeyedHash(derive(secret, "mnemic/lexemes"))
+        self._index = hmac.new(derive(secret, "mnemic/lexemes"), digestmod="sha256")
         self._mac = derive(secret, "mnemic/equality")
 
     def __repr__(self) -> str:
@@ -114,11 +91,13 @@ class DataKey:
 
     def lexeme(self, token: str) -> str:
         """Return the blind form of one word: 8 bytes of HMAC-SHA256, in hexadecimal."""
-        return self._index.digest(token.encode())[:LEXEME_BYTES].hex()
+        word = self._index.copy()  # its key is set up already, which takes longer than the word
+        word.update(token.encode())
+        return word.digest()[:LEXEME_BYTES].hex()
 
     def mac(self, text: str) -> bytes:
         """Return the 32-byte keyed hash by which equal texts of one scope are found."""
-        return hmac.digest(self._mac, text.encode(), hashlib.sha256)
+        return hmac.digest(self._mac, text.encode(), "sha256")
 
 
 class ProjectKey(DataKey):

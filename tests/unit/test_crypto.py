@@ -13,7 +13,6 @@ from mnemic.crypto import (
     KEY_BYTES,
     LEXEME_BYTES,
     DataKey,
-    KeyedHash,
     derive,
     new_secret,
     place,
@@ -38,10 +37,11 @@ def test_what_was_sealed_opens_again(text: str) -> None:
     assert len(sealed) == 16 + 12 + len(text.encode()) + 16
 
 
-@given(st.binary(min_size=1, max_size=64), st.binary(max_size=300))
-def test_a_keyed_hash_is_hmac_sha256(key: bytes, data: bytes) -> None:
-    keyed = KeyedHash(key)
-    assert [keyed.digest(data), keyed.digest(data)] == [hmac.digest(key, data, "sha256")] * 2
+@given(TEXTS)
+def test_a_lexeme_is_the_beginning_of_a_keyed_hash(word: str) -> None:
+    index = derive(b"k" * KEY_BYTES, "mnemic/lexemes")
+    wanted = hmac.digest(index, word.encode(), "sha256")[:LEXEME_BYTES].hex()
+    assert [KEY.lexeme(word), KEY.lexeme(word)] == [wanted] * 2
 
 
 @given(TEXTS)
