@@ -139,7 +139,10 @@ class Projects:
                 _require_owner_left(before)
                 await tx.run(_SQL["change_role"], wanted)
             member = await self._of(tx, wanted)
-            await tx.answer(member, _change("grant_role", asker, before, member))
+            same = before is not None and before["role"] == role
+            await tx.answer(
+                member, *([] if same else [_change("grant_role", asker, before, member)])
+            )
         return member
 
     async def revoke(self, actor: Actor, project_id: str, user: str) -> Member:
@@ -182,12 +185,15 @@ class Projects:
             await self._require_over(tx, before, to="owner")
             if before is None:
                 raise _no_member()
-            if wanted["user_id"] != asker.user:
+            same = wanted["user_id"] == asker.user
+            if not same:
                 await tx.run(_SQL["change_role"], wanted)
                 own = wanted | {"user_id": asker.user, "role": "admin"}
                 await tx.run(_SQL["change_role"], own)
             member = await self._of(tx, wanted)
-            await tx.answer(member, _change("transfer_project", asker, before, member))
+            await tx.answer(
+                member, *([] if same else [_change("transfer_project", asker, before, member)])
+            )
         return member
 
     async def delete(
@@ -211,7 +217,7 @@ class Projects:
             row = await tx.one(_SQL["drop"], {"really": not dry_run})
             assert row is not None
             gone = ProjectDeletion(**row, dry_run=dry_run)
-            deeds = [] if dry_run else [Deed("delete_project", project_id, row)]
+            deeds = [] if dry_run else [Deed("delete_project", asker.project, row)]
             await tx.answer(gone, *deeds)
         if not dry_run:
             self._keys.forget(str(asker.project_scope))

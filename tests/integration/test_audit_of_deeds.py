@@ -285,6 +285,124 @@ async def test_what_a_checkpointer_takes_stays_where_the_audit_cannot_be_written
     assert await stub_memory.episodes.threads(KIM) == (before,)
 
 
+async def test_a_thread_that_is_copied_or_forked_leaves_where_from_and_where_to(
+    stub_memory: MemoryService, connect: Connect, audit: Audit
+) -> None:
+    episodes, saver = stub_memory.episodes, stub_memory.episodes.checkpointer(KIM)
+    for _ in range(2):
+        await counter(saver).ainvoke({"mood": "glad"}, config(KIM))
+    early = [one async for one in saver.alist(config(KIM))][1].config["configurable"]
+    at = early["checkpoint_id"]
+    await saver.acopy_thread("t1", "by langgraph")
+    await episodes.fork(KIM, "t1", at, into="by hand")
+    await episodes.fork(KIM, "t1", at)
+    newest_one = await saver.aget_tuple(config(KIM))
+    assert newest_one is not None
+    await counter(saver).ainvoke({"mood": "sad"}, config(KIM))
+    owner = await connect("owner")
+    rows = await owner.execute(
+        "select action, target_mac, before_mac, after_mac from audit_log"
+        " where action ~ '_thread$' order by at, seq"
+    )
+    key, thread = audit.key, "kim/t1"
+    assert [tuple(row.values()) for row in await rows.fetchall()] == [
+        (action, key.target(thread), *(key.state(KIM, thread, state) for state in states))
+        for action, *states in (
+            ("copy_thread", None, "kim/by%20langgraph"),
+            ("fork_thread", at, "kim/by%20hand"),
+            ("fork_thread", at, newest_one.checkpoint["id"]),
+        )
+    ]
+
+
+async def test_a_thread_is_neither_copied_nor_forked_where_the_audit_cannot_be_written(
+    stub_memory: MemoryService, connect: Connect
+) -> None:
+    saver = stub_memory.episodes.checkpointer(KIM)
+    for _ in range(2):
+        await counter(saver).ainvoke({"mood": "glad"}, config(KIM))
+    at = [one async for one in saver.alist(config(KIM))][1].config["configurable"]["checkpoint_id"]
+    (before,) = await stub_memory.episodes.threads(KIM)
+    owner = await connect("owner")
+    await owner.execute("delete from audit_chain")
+    for giving in (saver.acopy_thread("t1", "t2"), stub_memory.episodes.fork(KIM, "t1", at)):
+        with pytest.raises(StorageError, match="audit_chain_missing"):
+            await giving
+    assert await stub_memory.episodes.threads(KIM) == (before,)
+
+
+async def test_a_thread_that_cannot_be_copied_or_forked_leaves_no_entry(
+    stub_memory: MemoryService, entries: Callable[[], Any]
+) -> None:
+    saver = stub_memory.episodes.checkpointer(KIM)
+    for name in ("t1", "t2"):
+        await counter(saver).ainvoke({"mood": "glad"}, config(KIM, name))
+    before = await entries()
+    for giving in (
+        saver.acopy_thread("t1", "t2"),
+        saver.acopy_thread("none", "t3"),
+        stub_memory.episodes.fork(KIM, "t1", "none"),
+    ):
+        with pytest.raises(MnemicError):
+            await giving
+    assert await entries() == before
+
+
+async def test_turns_leave_an_entry_of_those_that_were_not_pinned_yet(
+    stub_memory: MemoryService, connect: Connect, audit: Audit
+) -> None:
+    sessions = stub_memory.sessions
+    await sessions.append(KIM, [Turn("user", text) for text in (*FACTS, YES)])
+    assert await sessions.pin(KIM, [2, 1, 99]) == 2
+    assert await sessions.pin(KIM, [1, 2]) == 2
+    assert await sessions.pin(KIM, [3, 2]) == 2
+    assert await sessions.pin(KIM, [4, 99], pinned=False) == 1
+    assert await sessions.pin(KIM, [4, 3], pinned=False) == 2
+    owner = await connect("owner")
+    rows = await owner.execute(
+        "select action, after_mac from audit_log where action ~ 'pin_turns$' order by at, seq"
+    )
+    assert [tuple(row.values()) for row in await rows.fetchall()] == [
+        (action, audit.key.state(KIM, KIM.session_scope, seqs))
+        for action, seqs in (("pin_turns", [1, 2]), ("pin_turns", [3]), ("unpin_turns", [3]))
+    ]
+
+
+async def test_a_role_that_stays_as_it_is_leaves_no_entry(
+    stub_memory: MemoryService, entries: Callable[[], Any]
+) -> None:
+    projects = stub_memory.projects
+    await projects.create(KIM, "apollo", "Apollo")
+    await projects.grant(KIM, "apollo", "lee", "editor")
+    before = await entries()
+    assert (await projects.grant(KIM, "apollo", "lee", "editor")).role == "editor"
+    assert (await projects.transfer(KIM, "apollo", "kim")).role == "owner"
+    assert await entries() == before
+    await projects.grant(KIM, "apollo", "lee", "admin")
+    await projects.transfer(KIM, "apollo", "lee")
+    changes = (await entries())[len(before) :]
+    assert changes == [("grant_role", True, True), ("transfer_project", True, True)]
+
+
+async def test_one_target_finds_all_deeds_of_a_project(
+    stub_memory: MemoryService, owners: Database, audit: Audit
+) -> None:
+    """Also those that come of an erasure, and whatever is around the id."""
+    projects, (first, second) = stub_memory.projects, ("moon & back", "apollo/11")
+    for project in (first, second):
+        await projects.create(KIM, f" {project} ", "A name")
+    await projects.grant(KIM, first, "lee", "editor")
+    await stub_memory.forget_user(KIM)
+    await projects.delete(Actor("lee"), f" {first} ")
+    for project, deeds in (
+        (first, {"create_project", "grant_role", "inherit_project", "delete_project"}),
+        (second, {"create_project", "end_project"}),
+    ):
+        found = (await newest(owners, audit.key, target=project)).entries
+        assert {entry.action for entry in found} == deeds
+        assert len(found) == len(deeds)
+
+
 async def test_pf_077_a_deleted_memory_leaves_its_entries_to_its_user_and_to_auditors(
     stub_memory: MemoryService, owners: Database, audit: Audit
 ) -> None:

@@ -9,12 +9,21 @@ import pytest
 from psycopg import sql
 from structlog.testing import capture_logs
 
-from conftest import Connect, Prepare
+from conftest import Connect, Prepare, Server
 from embedding_endpoint import Endpoint, endpoint
 from mnemic import Actor, MemoryService, Turn
+from mnemic.audit import Audit
 from mnemic.embedding.models import Unusable
-from mnemic.errors import Conflict, EmbeddingError, HostNotAllowed, InvalidInput, MnemicError
+from mnemic.errors import (
+    Conflict,
+    EmbeddingError,
+    HostNotAllowed,
+    InvalidInput,
+    MnemicError,
+    StorageError,
+)
 from mnemic.item_rows import seal_texts
+from mnemic.keyfile import KeyFile
 from mnemic.longterm.draft import Draft
 from mnemic.settings import Settings
 from stub_embedder import StubEmbedder, curve
@@ -145,6 +154,57 @@ async def test_another_key_of_the_same_model_embeds_nothing_anew(
         await memory.embeddings.set(KIM, narrow.url, "narrow-1", "wrong-word")
     assert caught.value.code == "embedding_refused"
     assert await found(memory, KIM, FACTS[1]) == FACTS[1]
+
+
+async def test_every_choice_leaves_model_and_width_in_the_audit_and_no_other_does(
+    memory: MemoryService, narrow: Endpoint, wide: Endpoint, connect: Connect, server: Server
+) -> None:
+    embeddings, same = memory.embeddings, ["narrow-1", 256]
+    await embeddings.clear(KIM)
+    for url, model, word in (
+        (narrow.url, "narrow-1", None),
+        (narrow.url, "narrow-1", None),
+        (narrow.url, "narrow-1", "a-word"),
+        (wide.url, "wide-1", None),
+    ):
+        await embeddings.set(KIM, url, model, word)
+    for _ in range(2):
+        await embeddings.clear(KIM)
+    narrow.key = "another-word"
+    with pytest.raises(EmbeddingError):
+        await embeddings.set(KIM, narrow.url, "narrow-1")
+    audit = await Audit.open(memory.deployment.database, KeyFile(server.key_file))
+    owner = await connect("owner")
+    rows = await owner.execute(
+        "select action, target_mac, before_mac, after_mac from audit_log"
+        " where action ~ '_embedding$' order by at, seq"
+    )
+    key, target = audit.key, KIM.user_scope
+    assert [tuple(row.values()) for row in await rows.fetchall()] == [
+        (action, key.target(target), *(key.state(KIM, target, state) for state in states))
+        for action, *states in (
+            ("set_embedding", None, same),
+            ("set_embedding", same, same),
+            ("set_embedding", same, ["wide-1", 1024]),
+            ("clear_embedding", ["wide-1", 1024], None),
+        )
+    ]
+
+
+async def test_a_choice_is_not_kept_where_the_audit_cannot_be_written(
+    memory: MemoryService, narrow: Endpoint, connect: Connect
+) -> None:
+    await memory.embeddings.set(KIM, narrow.url, "narrow-1", "a-word")
+    before = await memory.embeddings.get(KIM)
+    owner = await connect("owner")
+    await owner.execute("delete from audit_chain")
+    for choice in (
+        memory.embeddings.set(KIM, narrow.url, "narrow-1"),
+        memory.embeddings.clear(KIM),
+    ):
+        with pytest.raises(StorageError, match="audit_chain_missing"):
+            await choice
+    assert await memory.embeddings.get(KIM) == before
 
 
 async def test_clear_leads_back_to_the_deployments_model(

@@ -5,6 +5,7 @@ Two scopes of one user, one of them of some thousand items; sealed texts are of 
 
 from __future__ import annotations
 
+import asyncio
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -134,3 +135,33 @@ async def test_named_vectors_alone_are_compared(filled: MemoryService, connect: 
         plain = await database.ask(KIM, search["search"], params)
         large = await database.ask(KIM, search["search_large"], params | {"expected": 4_000})
         assert (large.head, large.rows) == (plain.head, plain.rows)
+
+
+async def test_rows_that_change_meanwhile_are_found_as_they_were(
+    filled: MemoryService, connect: Connect
+) -> None:
+    """Whoever writes gives a row another place, and a search must not look for it at that of another time."""
+    database, search = filled._parts.deployment.database, statements("retrieval")
+    nearest = (await database.ask(KIM, search["search"], _PLAIN)).found
+    ids, writes, done = [row["id"] for row in nearest], 0, False
+    owner = await connect("owner")
+
+    async def write() -> None:
+        nonlocal writes
+        while not done:
+            await owner.execute(
+                "update memory_item set confidence = 0.8 where id = any(%s)", [ids]
+            )
+            writes += 1
+
+    writing = asyncio.create_task(write())
+    try:
+        for _ in range(40):
+            params = _PLAIN | {"expected": 4_000}
+            found = (await database.ask(KIM, search["search_large"], params)).found
+            assert {row["id"] for row in found} == set(ids)
+            assert len(found) == len(ids)
+    finally:
+        done = True
+        await writing
+    assert writes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
+from zoneinfo import ZoneInfo
 
 import psycopg
 import pytest
@@ -12,6 +13,7 @@ from api_world import app_on, asking
 from conftest import Connect, Prepare, Server
 from mnemic import Actor, MemoryService, ToolCall, Turn
 from mnemic.deployment import Deployment
+from mnemic.errors import InvalidInput
 from mnemic.longterm.draft import Draft
 from mnemic.model import ResourceHit
 from mnemic.session.messages import MessageLog
@@ -185,6 +187,31 @@ async def test_rest_shows_it(stub_memory: MemoryService) -> None:
             assert item["valid_from"] == back
 
 
+@pytest.mark.parametrize("hours", [23.99, -16, 5 + 1.5 / 3600])
+async def test_a_clock_that_the_database_cannot_read_is_no_hindrance(
+    stub_memory: MemoryService, hours: float
+) -> None:
+    there = MORNING.astimezone(timezone(timedelta(hours=hours)))
+    kept = await stub_memory.add_explicit_memory(KIM, "I ran ten kilometres", valid_from=there)
+    assert kept.id is not None
+    assert (await stub_memory.get(KIM, kept.id)).valid_from == MORNING
+    later = there + timedelta(days=1)
+    await stub_memory.add_explicit_memory(KIM, "I ran eleven kilometres", valid_from=later)
+    assert await stub_memory.search_memories(KIM, "ran kilometres", as_of=there)
+
+
+async def test_the_hour_that_a_clock_shows_twice_is_told_apart(stub_memory: MemoryService) -> None:
+    zone = ZoneInfo("America/New_York")
+    first = datetime(2024, 11, 3, 1, 50, tzinfo=zone)
+    second = datetime(2024, 11, 3, 1, 10, fold=1, tzinfo=zone)
+    add = stub_memory.add_explicit_memory
+    kept = await add(KIM, "I wait at the harbour clock", valid_from=first, valid_to=second)
+    assert kept.outcome == "stored"
+    with pytest.raises(InvalidInput) as caught:
+        await add(KIM, "Owls nest in the old mill", valid_from=second, valid_to=first)
+    assert caught.value.code == "validity_reversed"
+
+
 async def test_nobodys_zone_is_made_up_where_the_database_has_one(
     settings: Settings, server: Server, prepare: Prepare
 ) -> None:
@@ -202,6 +229,12 @@ async def test_nobodys_zone_is_made_up_where_the_database_has_one(
         assert items
         times = [*(turn.created_at for turn in turns), *(item.valid_from for item in items)]
         assert {time and time.utcoffset() for time in times} == {timedelta(0)}
+        deployment = memory._parts.deployment
+        log = MessageLog(deployment.database, deployment.keys)
+        for text in ("the long way", "in one trip"):
+            (logged,) = (await log.log(KIM, [Turn("user", text)])).new
+            assert logged.created_at
+            assert logged.created_at.utcoffset() == timedelta(0), text
 
 
 async def test_rows_from_before_are_told_in_utc_and_new_ones_beside_them_are_not(

@@ -6,16 +6,17 @@ The endpoint is tried and its model measured, the choice is stored as the next o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from mnemic.checks import whole
 from mnemic.crypto import DataKey
+from mnemic.embedding import deeds
 from mnemic.embedding.calibration import Curve, calibrate
 from mnemic.embedding.follow import Following, Progress, Reembedded, scopes_of
 from mnemic.embedding.models import Models, close_embedder
-from mnemic.embedding.own import Choice, Kept, add_model, kept, put
+from mnemic.embedding.own import Choice, Kept, Stage, add_model, kept, put
 from mnemic.embedding.protocol import MAX_DIMS, Embedder
 from mnemic.embedding.refill import ChunkTexts
 from mnemic.errors import Conflict, EmbeddingError, InvalidInput
@@ -116,6 +117,7 @@ class Embeddings:
                 await self._give_up(tx, actor)
                 if key is not None and "active" in found:
                     await put(tx, key, actor, "next", None, None)
+                await tx.answer(None, deeds.cleared(actor, _meant(found)))
         return await self.reembed(actor, progress=progress)
 
     async def reembed(self, actor: Actor, *, progress: Progress | None = None) -> Reembedded:
@@ -133,17 +135,18 @@ class Embeddings:
         if active is not None and choice.same_model(active.choice):
             await put(tx, key, actor, "active", choice, active.model_id)
             await self._give_up(tx, actor)
-            return
-        if coming is not None and choice.same_model(coming.choice):
-            model_id = coming.model_id
-        elif curve is not None:
-            model_id = await add_model(tx, choice.dims, curve)
         else:
-            raise Conflict(
-                "embedding_settings_changed", "The settings were changed just now: try again."
-            )
-        await put(tx, key, actor, "next", choice, model_id)
-        await tx.run(_SQL["clear_user"], scopes_of(actor) | {"model_id": model_id})
+            if coming is not None and choice.same_model(coming.choice):
+                model_id = coming.model_id
+            elif curve is not None:
+                model_id = await add_model(tx, choice.dims, curve)
+            else:
+                raise Conflict(
+                    "embedding_settings_changed", "The settings were changed just now: try again."
+                )
+            await put(tx, key, actor, "next", choice, model_id)
+            await tx.run(_SQL["clear_user"], scopes_of(actor) | {"model_id": model_id})
+        await tx.answer(None, *deeds.chosen(actor, _meant(found), choice))
 
     async def _give_up(self, tx: Transaction, actor: Actor) -> None:
         """Drop a change that was under way, with the vectors made for it."""
@@ -170,6 +173,12 @@ def _checked(base_url: object, model: object, api_key: object, dims: object) -> 
     width = 0 if dims is None else whole(dims, 1, MAX_DIMS, "dims")
     key = api_key.strip() if isinstance(api_key, str) else None
     return Choice(str(base_url).strip().rstrip("/"), str(model).strip(), width, key)
+
+
+def _meant(found: Mapping[Stage, Kept]) -> Choice | None:
+    """Return what the user chose last, None for the deployment's model."""
+    last = found.get("next") or found.get("active")
+    return None if last is None else last.choice
 
 
 def _shown(found: Kept | None) -> Endpoint | None:

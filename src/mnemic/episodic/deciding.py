@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
-from mnemic.episodic import leases
+from mnemic.episodic import deeds, leases
 from mnemic.episodic.episode import Approval, Decision, Episode
 from mnemic.episodic.leases import Lease, unknown_thread
 from mnemic.episodic.standing import Standing, episode_of
@@ -133,7 +133,7 @@ class Deciding(Standing):
             if lock is None:
                 raise unknown_thread()
             await forks.into(tx, lock, place, target, checkpoint_id, serializer)
-            await tx.answer(None, Deed("fork_thread", place.stored, checkpoint_id, target.stored))
+            await tx.answer(None, deeds.thread_forked(place, checkpoint_id, target.stored))
         return target.config()
 
     async def lease(

@@ -79,6 +79,11 @@ def forking() -> Iterator[None]:
         _FORKING.reset(token)
 
 
+def is_forking() -> bool:
+    """Tell whether a checkpoint is put on an earlier one on purpose."""
+    return _FORKING.get()
+
+
 async def enter(tx: Transaction, place: Place, *, alone: bool = True) -> str:
     """Let a run write the thread, made where there is none, ``alone`` until the transaction ends; return the
     thread's session.
@@ -143,7 +148,7 @@ async def require_newest(
     """
     if newest is None and parent is not None:
         raise _gone()
-    if newest is None or newest == new or _FORKING.get():
+    if newest is None or newest == new or is_forking():
         return
     follows = newest == parent or (empty and parent is None)
     if follows and newest < new:

@@ -2,8 +2,8 @@
 
 Each call is one transaction of the user whom its config names, on a pool of its own: row-level security shows
 and takes that user's threads only, consent is looked at, and the key is loaded before a value is sealed or
-opened. What is taken out leaves its entry in the audit with it. No lock stands before the pool. Whatever
-LangGraph writes in clear beside its blobs is sealed too.
+opened. What is taken out, copied or forked leaves its entry in the audit with it. No lock stands before the
+pool. Whatever LangGraph writes in clear beside its blobs is sealed too.
 """
 
 from __future__ import annotations
@@ -141,11 +141,10 @@ class EpisodeSaver(OtherThreads):
             assert before is not None
             newest = before["newest"]
             await leases.require_newest(call.tx, place, ns, parent, new, newest, empty=empty)
-            whole = wrapped(checkpoint)
             inner: dict[str, Any] = {"thread_id": place.stored, "checkpoint_ns": ns}
             await super().aput(
                 {"configurable": inner if parent is None else inner | {"checkpoint_id": parent}},
-                whole,
+                wrapped(checkpoint),
                 cast("CheckpointMetadata", self._kept(told, checkpoint, call.lock)),
                 new_versions,
             )
@@ -154,8 +153,9 @@ class EpisodeSaver(OtherThreads):
                 await moments.put(call.tx, call.lock, ids, checkpoint, self.serde, before)
             else:
                 await moments.moved_on(call.tx, call.lock, place.ids, ns, new, self.serde)
-        saved: RunnableConfig = config_at(asked_by(named), place.thread, at)
-        return saved
+            if leases.is_forking():
+                await call.tx.answer(None, deeds.thread_forked(place, parent, new))
+        return cast("RunnableConfig", config_at(asked_by(named), place.thread, at))
 
     async def aput_writes(
         self,
@@ -274,6 +274,7 @@ class EpisodeSaver(OtherThreads):
         async with self._writing(target, None) as call:
             assert call.lock is not None
             await upkeep.copy(call.tx, call.lock.key, source, target, self.serde)
+            await call.tx.answer(None, deeds.thread_copied(source, target))
 
     async def aprune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         """Keep the newest checkpoint a namespace (``keep_latest``), or none (``delete``).

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from mnemic.checks import aware, one_of
 from mnemic.errors import InvalidInput
 from mnemic.item_rows import metadata_text
+from mnemic.local_time import instant
 from mnemic.model import MEMORY_TYPES, SCOPES, SOURCES, MemoryType, Scope, Source, Visibility
 from mnemic.permissions import checked_visibility
 from mnemic.text import normalise
@@ -47,7 +48,8 @@ def checked(draft: Draft) -> Draft:
     one_of(draft.scope, SCOPES, "scope")
     one_of(draft.source, SOURCES, "source")
     checked_visibility(draft.visibility, draft.scope)
-    start, end = aware(draft.valid_from, "valid_from"), aware(draft.valid_to, "valid_to")
+    start = instant(aware(draft.valid_from, "valid_from"))
+    end = instant(aware(draft.valid_to, "valid_to"))
     if start is not None and end is not None and end <= start:
         raise InvalidInput("validity_reversed", "valid_to must be later than valid_from.")
     if start is None and end is not None and end <= datetime.now(UTC):

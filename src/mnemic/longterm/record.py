@@ -14,7 +14,7 @@ from mnemic.crypto import DataKey, ProjectKey
 from mnemic.embedding.registry import Model
 from mnemic.ids import new_id
 from mnemic.item_rows import at, seal_texts, search_columns
-from mnemic.local_time import offset_of
+from mnemic.local_time import instant, offset_of
 from mnemic.longterm.draft import Draft
 from mnemic.longterm.foresee import Incoming
 from mnemic.longterm.gate import Neighbour, Screened
@@ -60,7 +60,7 @@ def rows_of(items: Sequence[Ready]) -> list[Row]:
 
 def _row(new: UUID, item: Ready) -> Row:
     text, pending = item.screened.text, item.screened.pending
-    since, until = item.draft.valid_from, item.draft.valid_to
+    since, until = instant(item.draft.valid_from), instant(item.draft.valid_to)
     return Row(item, Incoming(new, text, slots(text), since, until, pending))
 
 

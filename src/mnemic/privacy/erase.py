@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
+from urllib.parse import unquote
 
 from mnemic.audit import Audit
 from mnemic.cold.removals import Removals
@@ -111,8 +112,9 @@ class Erase:
             return
         for row in heirs:
             action = "end_project" if row["ends"] else "inherit_project"
+            target = _project_id(row["scope_key"])
             await self._audit.record(
-                tx, actor, action, target=row["scope_key"], before=actor.user, after=row["heir"]
+                tx, actor, action, target=target, before=actor.user, after=row["heir"]
             )
         await self._audit.record(
             tx, actor, "erase_user", target=actor.user_scope, before=report.counts
@@ -141,6 +143,11 @@ class Erase:
             less = without_user(own[row["scope_key"]], row, actor.user)
             if less is not None:
                 await tx.one(_SQL["leave_history"], {**row, "value": less})
+
+
+def _project_id(scope_key: str) -> str:
+    """Return the id by which the other deeds of a project are found."""
+    return unquote(scope_key.partition(":")[2])
 
 
 def _place(row: Mapping[str, Any]) -> bytes:

@@ -130,10 +130,13 @@ class MessageLog:
         async with self._database.transaction(actor) as tx:
             if await tx.one(_SQL["session_state"], ids) is None:
                 raise unknown_session()
-            count = await tx.run(_SQL["pin"], ids | {"seqs": wanted, "pinned": bool(pinned)})
-            deed = Deed("pin_turns" if pinned else "unpin_turns", ids["scope_key"], None, wanted)
-            await tx.answer(count, deed)
-        return count
+            row = await tx.one(_SQL["pin"], ids | {"seqs": wanted, "pinned": bool(pinned)})
+            assert row is not None
+            deed = Deed(
+                "pin_turns" if pinned else "unpin_turns", ids["scope_key"], None, row["changed"]
+            )
+            await tx.answer(row["found"], *([deed] if row["changed"] else []))
+        return int(row["found"])
 
     async def pinned(self, actor: Actor, *, before: int) -> list[Turn]:
         """Return the newest pinned turns (at most 100) with a seq under ``before``, oldest first."""

@@ -18,6 +18,7 @@ from typing import Any
 
 from mnemic.errors import MnemicError, StorageUnavailable
 from mnemic.keys import KeyRing
+from mnemic.local_time import local
 from mnemic.model import Actor, Turn
 from mnemic.session.turn_rows import turn_row
 from mnemic.storage.answer import asker
@@ -73,7 +74,7 @@ class _Append:
         for row in self.rows:
             told = {"n": n, "seq": row["seq"], "role": row["role"], "pinned": row["pinned"]}
             if row["created_at"] is not None:
-                told["created_at"] = row["created_at"].isoformat()
+                told["created_at"] = local(row["created_at"], None).isoformat()
                 told["local_offset"] = row["local_offset"]
             yield told | {name: f"\\x{row[name].hex()}" for name in _COLUMNS if row[name]}
 
@@ -127,7 +128,7 @@ class OneTrip:
         except MnemicError:  # nothing of the batch was kept, whoever it was for
             return None
         awake = self._database.meet(append.actor, row)
-        return row["at"] if awake and row["appended"] else None
+        return local(row["at"], None) if awake and row["appended"] else None
 
     async def _sent(self, batch: Sequence[_Append]) -> Sequence[Row]:
         """Log appends of whichever users in one trip; return what came of each."""
@@ -147,8 +148,7 @@ class OneTrip:
             row = await tx.one(_SQL["logged_as"], append.ids | {"seq": first["seq"]})
         if row is None or bytes(row["content_enc"]) != first["content_enc"]:
             return None
-        at: datetime = row["created_at"]
-        return at
+        return local(row["created_at"], None)
 
 
 def _plain(turns: Sequence[Turn]) -> bool:

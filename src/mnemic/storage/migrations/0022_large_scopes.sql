@@ -6,11 +6,13 @@
 -- parts. "said": a row that says a word of the query: what it says of it and its length, id, place. "near": a row
 -- not farther than _bound, or of the same slot: distance, id, place, whether of the same slot, and as above what
 -- it says, if anything. A line travels from process to process cheaper than a row, and most are never taken apart.
+-- Stable, so that it sees what the statement that names it sees: else a row that is changed meanwhile would be found at
+-- a place where that statement has none.
 create function sift_items(
     _readable text[], _allowed text[], _memory_type text, _moment timestamptz, _known_at timestamptz,
     _said text[], _filled text[], _model_id int, _embedding halfvec, _near uuid[], _bound float8)
 returns table (documents bigint, tokens bigint, said text, near text)
-    language plpgsql rows 1 set search_path from current set plan_cache_mode = force_custom_plan
+    language plpgsql stable rows 1 set search_path from current set plan_cache_mode = force_custom_plan
     set max_parallel_workers_per_gather = 1 set parallel_setup_cost = 0 set parallel_tuple_cost = 0
     set extra_float_digits = 1
 as $$

@@ -48,8 +48,14 @@ order by seq desc
 limit %(limit)s
 
 -- name: pin
-update message
-set pinned = %(pinned)s
+with changed as (
+    update message
+    set pinned = %(pinned)s
+    where scope_key = %(scope_key)s and session_id = %(session_id)s and seq = any(%(seqs)s)
+      and pinned <> %(pinned)s
+    returning seq)
+select count(*) as found, array(select seq from changed order by seq) as changed
+from message
 where scope_key = %(scope_key)s and session_id = %(session_id)s and seq = any(%(seqs)s)
 
 -- name: pinned
