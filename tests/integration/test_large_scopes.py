@@ -149,9 +149,7 @@ async def test_rows_that_change_meanwhile_are_found_as_they_were(
     async def write() -> None:
         nonlocal writes
         while not done:
-            await owner.execute(
-                "update memory_item set confidence = 0.8 where id = any(%s)", [ids]
-            )
+            await owner.execute("update memory_item set confidence = 0.8 where id = any(%s)", [ids])
             writes += 1
 
     writing = asyncio.create_task(write())
@@ -165,3 +163,24 @@ async def test_rows_that_change_meanwhile_are_found_as_they_were(
         done = True
         await writing
     assert writes
+
+
+async def test_what_all_rows_say_of_a_long_question_is_not_held_in_memory(
+    stub_memory: MemoryService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    search, asked = stub_memory._parts.search.items, []
+    await stub_memory.add_explicit_memory(KIM, "There is a pond in my garden")
+    ask = search._database.ask
+
+    async def noted(actor: Actor, statement: Any, *rest: Any, **named: Any) -> Any:
+        asked.append("search_large" in statement)
+        return await ask(actor, statement, *rest, **named)
+
+    monkeypatch.setattr(search._database, "ask", noted)
+    monkeypatch.setattr(search._nearest, "may_pay", lambda *_: False)
+    long = "pond " + " ".join(f"word{number}" for number in range(60))
+    for size, question in ((3_000_000, "pond"), (20_000, long), (3_000_000, long)):
+        monkeypatch.setattr(search._nearest, "size", lambda scopes, size=size: size)
+        (hit,) = await stub_memory.search_memories(KIM, question)
+        assert "pond" in hit.content
+    assert asked[-3:] == [True, True, False]

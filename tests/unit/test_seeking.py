@@ -10,8 +10,11 @@ from mnemic.longterm.judge.folding import fold_cased
 from mnemic.longterm.judge.seeking import Sought, plain
 
 _LOWER = (
-    *dates._DATES,
-    *dates._TIMES,
+    *(
+        Sought(needles, pattern)
+        for needles, patterns in (*dates._DATES, *dates._TIMES)
+        for pattern in patterns
+    ),
     dates._WEEKDAYS,
     quantities._OFTEN,
     *moods._TENSES.values(),

@@ -35,6 +35,9 @@ _NOBODY = dict.fromkeys(
 )
 _CANDIDATES = 64
 _ATTEMPTS = 3
+_WORDS_OF_ROWS = 4_000_000
+"""Words of a query times rows up to which the database holds in memory what all rows say of them, at worst
+160 bytes each."""
 Keys = Mapping[str, DataKey]
 """The key that opens each scope; a scope without one holds nothing that the actor may read."""
 
@@ -231,6 +234,7 @@ class ItemSearch:
         distinct = {key.key_id: key for key in keys.values()}.values()
         lexemes = [key.lexeme(word) for key in distinct for word in words]
         slots = [slot for key in distinct for slot in blind_slots(key, asked)]
+        size = self._nearest.size(wanted.scopes)
         return {
             "scopes": list(keys),
             "read_scopes": ",".join(keys),
@@ -246,7 +250,7 @@ class ItemSearch:
             "embedding": meaning.vector,
             "near": None,
             "candidates": limit,
-            "expected": self._nearest.size(wanted.scopes),
+            "expected": size if size * len(words) <= _WORDS_OF_ROWS else 0,
         }
 
     def _judge(
