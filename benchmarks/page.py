@@ -17,10 +17,8 @@ PAGE = Path(__file__).parent.parent / "docs/reference/benchmarks.md"
 BEGIN, END = "<!-- many profiles -->", "<!-- end of many profiles -->"
 
 
-def page(lines: Sequence[Line], *, full: bool, peers: bool, profiles: str = "") -> str:
-    """Return the page about these lines; ``profiles`` is the section between the markers."""
-    wanted = [flag for flag, given in (("--full", full), ("--peers", peers)) if given]
-    command = " ".join(["python -m benchmarks.run", *wanted, "--write"])
+def page(lines: Sequence[Line], command: str, profiles: str = "") -> str:
+    """Return the page about what a command measured; ``profiles`` is the section between the markers."""
     return _TEMPLATE.read_text("utf-8").format(
         command=command,
         day=_today(),

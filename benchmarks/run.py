@@ -110,8 +110,13 @@ def _show(lines: Sequence[Line], asked: argparse.Namespace) -> None:
         print(table.plain(lines))
     if asked.write:
         profiles = kept(PAGE.read_text("utf-8"))
-        text = page(lines, full=asked.full, peers=asked.peers, profiles=profiles)
-        PAGE.write_text(text, encoding="utf-8")
+        PAGE.write_text(page(lines, command(asked), profiles), encoding="utf-8")
+
+
+def command(asked: argparse.Namespace) -> str:
+    """Return how the same is measured again."""
+    size = "--full" if asked.full else f"--items {asked.items}"
+    return " ".join(["python -m benchmarks.run", size, *["--peers"] * asked.peers, "--write"])
 
 
 if __name__ == "__main__":

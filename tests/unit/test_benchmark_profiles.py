@@ -62,7 +62,7 @@ async def test_reads_and_aging_are_measured_beside_their_floors(
 def test_each_run_writes_its_own_part_of_the_page(tmp_path: Path) -> None:
     lines = [Line("a thing", "1 ms"), bounded("another", 2, "s", 3)]
     place = tmp_path / "benchmarks.md"
-    place.write_text(page.page(lines, full=False, peers=False), "utf-8")
+    place.write_text(page.page(lines, "python -m benchmarks.run --write"), "utf-8")
     assert page.kept(place.read_text("utf-8")) == ""
     before = place.read_text("utf-8")
     page.write_profiles([Line("many", "7 ms")], 500_000, place)
@@ -73,7 +73,7 @@ def test_each_run_writes_its_own_part_of_the_page(tmp_path: Path) -> None:
     assert "| many | 7 ms |" not in text
     assert "--users 500000 --write" in text
     assert text.startswith(before.partition(page.BEGIN)[0])
-    again = page.page(lines, full=True, peers=False, profiles=page.kept(text))
+    again = page.page(lines, "python -m benchmarks.run --full --write", page.kept(text))
     assert "| many | 8 ms |" in again
     assert page.kept(again) == page.kept(text)
     older = page.with_profiles("# Benchmarks\n", page.kept(text))

@@ -107,15 +107,16 @@ def test_a_budget_is_met_or_not_and_the_page_says_so() -> None:
     ]
     assert [line.met for line in lines] == [True, False, None]
     assert "| clients | 500 /s |  |  | >= 600 /s | NOT MET |" in table.markdown(lines)
-    text = page(lines, full=True, peers=False)
+    text = page(lines, run.command(run.parsed(["--full", "--peers"])))
     assert text.startswith("# Benchmarks")
-    assert "`python -m benchmarks.run --full --write`" in text
+    assert "`python -m benchmarks.run --full --peers --write`" in text
     assert json.loads(json.dumps(table.as_json(lines)))[0]["ratio"] == 2.0
 
 
 def test_the_command_line_knows_its_sizes() -> None:
     asked = run.parsed(["--items", "500", "--json"])
     assert (asked.items, asked.json, asked.full, asked.peers) == (500, True, False, False)
+    assert run.command(asked) == "python -m benchmarks.run --items 500 --write"
 
 
 def _known(small: World, texts: Sequence[str], vectors: Matrix) -> Sequence[str]:
