@@ -7,7 +7,6 @@ network; a library that is not installed is skipped with a line that says so.
 
 from __future__ import annotations
 
-import asyncio
 import importlib
 import importlib.util
 import os
@@ -27,6 +26,11 @@ from mnemic.model import Vector
 from mnemic.settings import Settings
 
 _SCHEMA = "bench_peers"
+_INDEXES = """
+select format('%%I.%%I', schemaname, indexname), indexdef
+from pg_indexes
+where schemaname = %s and indexdef like '%% USING hnsw %%'
+"""
 
 
 class Peer(Protocol):
@@ -76,15 +80,14 @@ class LangGraphStore:
         return await self._store.aput((user,), str(new_id()), {"text": text})
 
     async def fill(self, corpus: Corpus) -> None:
+        put = importlib.import_module("langgraph.store.base").PutOp
         for number in range(corpus.users):
             memories = corpus.memories(number)
             for text, vector in zip(memories.texts, memories.vectors, strict=True):
                 self._known[text] = tuple_of(vector)
-            await asyncio.gather(
-                *(
-                    self._store.aput((memories.user,), str(new_id()), {"text": text})
-                    for text in memories.texts
-                )
+            of_user = (memories.user,)
+            await self._store.abatch(
+                [put(of_user, str(new_id()), {"text": text}) for text in memories.texts]
             )
 
 
@@ -142,7 +145,8 @@ async def _mem0(ground: World, corpus: Corpus) -> AsyncIterator[Mem0Store]:
         connection_string=_url(ground),
     )
     peer = Mem0Store(store)
-    peer.fill(corpus)
+    async with _indexed_later(ground):
+        peer.fill(corpus)
     yield peer
     store.connection_pool.close()
 
@@ -161,11 +165,25 @@ async def _langgraph(ground: World, corpus: Corpus) -> AsyncIterator[LangGraphSt
         store = await stack.enter_async_context(opened)
         await store.setup()
         peer = LangGraphStore(store, known)
-        await peer.fill(corpus)
+        async with _indexed_later(ground):
+            await peer.fill(corpus)
         yield peer
     await ground.owner.execute(
         sql.SQL("drop schema {} cascade").format(sql.Identifier(_SCHEMA)), prepare=False
     )
+
+
+@asynccontextmanager
+async def _indexed_later(ground: World) -> AsyncIterator[None]:
+    """Let a corpus be filled in without the index of its vectors, which is made at once in the end."""
+    cursor = await ground.owner.execute(_INDEXES, (_SCHEMA,), prepare=False)
+    found = await cursor.fetchall()
+    for name, _ in found:
+        await ground.owner.execute(f"drop index {name}", prepare=False)
+    yield
+    for _, definition in found:
+        await ground.owner.execute(definition, prepare=False)
+    await ground.owner.execute("analyze", prepare=False)
 
 
 def _url(ground: World) -> str:
