@@ -1,8 +1,8 @@
 """How does one measure everything and see what is within its budget?
 
 python -m benchmarks.run                 10,000 items, a few minutes
-python -m benchmarks.run --full          100,000 and 1,000,000 items, half an hour
-python -m benchmarks.run --full --peers  the others too, at 10,000 and 100,000 items
+python -m benchmarks.run --full          100,000 and 1,000,000 items, half an hour or more
+python -m benchmarks.run --full --peers  the others too, at 10,000 and 100,000 items: as long again
 """
 
 from __future__ import annotations
