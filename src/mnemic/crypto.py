@@ -7,9 +7,11 @@ not open. Words and hashes are HMAC-SHA256 under keys derived from the data key 
 
 from __future__ import annotations
 
+import hashlib
 import hmac
 import os
 from collections.abc import Iterable, Mapping
+from functools import cache
 from uuid import UUID
 
 from cryptography.exceptions import InvalidTag
@@ -22,6 +24,7 @@ from mnemic.errors import KeyUnavailable
 KEY_BYTES = 32
 _ID = 16
 _NONCE = 12
+_LEAST = _ID + _NONCE + 16
 LEXEME_BYTES = 8
 
 
@@ -37,19 +40,36 @@ def derive(secret: bytes, label: str) -> bytes:
 
 def place(table: str, scope_key: str, row: object, column: str, version: int = 1) -> bytes:
     """Return the associated data of one value. Parts cannot run into each other: each is length-prefixed."""
-    parts = [str(part).encode() for part in (table, scope_key, row, column, version)]
-    return b"".join(len(part).to_bytes(4, "big") + part for part in parts)
+    return _table(table) + _part(scope_key) + _part(row) + _part(column) + _part(version)
+
+
+def _part(value: object) -> bytes:
+    part = str(value).encode()
+    return len(part).to_bytes(4, "big") + part
+
+
+@cache
+def _table(name: str) -> bytes:
+    """Return the part of a table: there are few, and places are made all the time."""
+    return _part(name)
+
+
+def _keyed(key: bytes) -> tuple[hashlib._Hash, hashlib._Hash]:
+    """Return the two hashes that HMAC-SHA256 begins with (RFC 2104); the key is shorter than a block."""
+    block = key.ljust(hashlib.sha256().block_size, b"\0")
+    inner, outer = (hashlib.sha256(bytes(byte ^ pad for byte in block)) for pad in (0x36, 0x5C))
+    return inner, outer
 
 
 class DataKey:
     """One data key with everything derived from it; its secret never shows in a repr or a log."""
 
-    __slots__ = ("_cipher", "_index", "_mac", "key_id")
+    __slots__ = ("_cipher", "_inner", "_mac", "_outer", "key_id")
 
     def __init__(self, key_id: UUID, secret: bytes) -> None:
         self.key_id = key_id
         self._cipher = AESGCM(derive(secret, "mnemic/content"))
-        self._index = hmac.new(derive(secret, "mnemic/lexemes"), digestmod="sha256")
+        self._inner, self._outer = _keyed(derive(secret, "mnemic/lexemes"))
         self._mac = derive(secret, "mnemic/equality")
 
     def __repr__(self) -> str:
@@ -75,7 +95,8 @@ class DataKey:
         Raises KeyUnavailable: ``unknown_key_id`` when another key sealed it, ``sealed_value_damaged`` when
         the bytes were changed or belong to another place.
         """
-        if sealed_with(sealed) != self.key_id:
+        if len(sealed) < _LEAST or sealed[:_ID] != self.key_id.bytes:
+            sealed_with(sealed)  # a value that is too short is of no key at all
             raise KeyUnavailable(
                 "unknown_key_id",
                 "A value was sealed with a key that is not at hand; restore data_key from a backup.",
@@ -91,9 +112,11 @@ class DataKey:
 
     def lexeme(self, token: str) -> str:
         """Return the blind form of one word: 8 bytes of HMAC-SHA256, in hexadecimal."""
-        word = self._index.copy()  # its key is set up already, which takes longer than the word
+        word = self._inner.copy()  # the key is in it already, which takes longer than the word
         word.update(token.encode())
-        return word.digest()[:LEXEME_BYTES].hex()
+        whole = self._outer.copy()
+        whole.update(word.digest())
+        return whole.digest()[:LEXEME_BYTES].hex()
 
     def mac(self, text: str) -> bytes:
         """Return the 32-byte keyed hash by which equal texts of one scope are found."""
@@ -116,7 +139,8 @@ class ProjectKey(DataKey):
         author: str | None,
     ) -> None:
         self.key_id = own.key_id
-        self._cipher, self._index, self._mac = own._cipher, own._index, own._mac
+        self._cipher, self._mac = own._cipher, own._mac
+        self._inner, self._outer = own._inner, own._outer
         self._all = {key.key_id: key for key in (own, *every)}
         self._authors = authors
         self.author = author
@@ -140,7 +164,7 @@ class ProjectKey(DataKey):
 
 def sealed_with(sealed: bytes) -> UUID:
     """Return the id of the key that sealed a value."""
-    if len(sealed) < _ID + _NONCE + 16:
+    if len(sealed) < _LEAST:
         raise KeyUnavailable("sealed_value_damaged", "A sealed value is too short to be one.")
     return UUID(bytes=bytes(sealed[:_ID]))
 

@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, LiteralString, cast
 
 import psycopg
 import pytest
@@ -69,13 +69,15 @@ async def known(stub_memory: MemoryService) -> MemoryService:
 
 
 class Trips:
-    """Counts how often some work waits for the database: for one statement, or for a pipeline."""
+    """Counts how often some work waits for the database: for one statement, for the end of a pipeline, or for
+    an answer within one."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.answer: Any = None
         self._times = 0
         self._task: asyncio.Task[Any] | None = None
         execute, pipeline = psycopg.AsyncCursor.execute, psycopg.AsyncConnection.pipeline
+        fetch = psycopg.AsyncCursor.fetchall
 
         async def executed(this: Any, *args: Any, **named: Any) -> Any:
             if this.connection.pgconn.pipeline_status == PipelineStatus.OFF:
@@ -84,10 +86,16 @@ class Trips:
 
         @asynccontextmanager
         async def piped(this: Any) -> AsyncIterator[Any]:
-            self._count()
             async with pipeline(this) as inside:
                 yield inside
+            self._count()
 
+        async def fetched(this: Any) -> Any:
+            if this.pgresult is None:
+                self._count()
+            return await fetch(this)
+
+        monkeypatch.setattr(psycopg.AsyncCursor, "fetchall", fetched)
         monkeypatch.setattr(psycopg.AsyncCursor, "execute", executed)
         monkeypatch.setattr(psycopg.AsyncConnection, "pipeline", piped)
 
@@ -281,6 +289,13 @@ OWN: dict[str, list[list[Draft]]] = {
         + plain("I live in Lisbon", FERRY)
         + plain(FERRY, valid_from=day(3), valid_to=day(900))
         + plain("I live in Kyoto", valid_from=day(20)),
+    ],
+    "more than are compared": [
+        plain(*(f"Shelf {n} of the archive holds {n + 3} folders" for n in range(30))),
+        plain("Shelf 3 of the archive holds 6 folders"),
+        plain("Shelf 3 of the archive holds 7 folders"),
+        plain("Shelf 31 of the archive holds 6 folders"),
+        plain("Shelf 4 of the archive no longer holds 7 folders"),
     ],
     "a session": [
         plain(LOCKER, POND, scope="session"),
@@ -696,18 +711,18 @@ async def test_a_function_that_fails_is_told_as_one_of_ours(
 ) -> None:
     owner = await connect("owner")
     row = await (
-        await owner.execute("select 'look_beside'::regproc::oid::regprocedure::text as it")
+        await owner.execute("select 'begin_add'::regproc::oid::regprocedure::text as it")
     ).fetchone()
     assert row is not None
-    away = str(row["it"]).replace("look_beside", "look_away", 1)
+    away = str(row["it"]).replace("begin_add", "begin_away", 1)
     async with opened(server.settings(schema, pool_size=1)) as another:
         for _ in range(4):
             await added(another, KIM, POND)
-            await owner.execute(f"alter function {row['it']} rename to look_away".encode())
+            await owner.execute(f"alter function {row['it']} rename to begin_away".encode())
             with pytest.raises(StorageError) as failed:
                 await added(another, KIM, TREES)
             assert isinstance(failed.value.__cause__, psycopg.errors.UndefinedFunction)
-            await owner.execute(f"alter function {away} rename to look_beside".encode())
+            await owner.execute(f"alter function {away} rename to begin_add".encode())
         assert (await added(another, KIM, FERRY)).outcome == "stored"
     assert await contents(known, KIM) == sorted([POND, FERRY])
 
@@ -730,6 +745,54 @@ async def test_a_text_that_cannot_be_sealed_leaves_the_connection_usable(
             assert failed.value.code == "broken"
             assert (await added(another, KIM, POND)).outcome == "duplicate"
     assert await contents(known, KIM) == [POND]
+
+
+REFUSED_LATE = """
+create function not_now() returns trigger language plpgsql as $$ begin raise exception 'not now'; end $$;
+create constraint trigger not_now after insert on {} deferrable initially deferred
+    for each row execute function not_now();"""
+
+
+@pytest.mark.parametrize("table", ["memory_item", "audit_log"])
+async def test_what_the_commit_itself_refuses_is_told_and_not_kept(
+    server: Server, schema: str, known: MemoryService, connect: Connect, table: str
+) -> None:
+    owner = await connect("owner")
+    before = await rows_in(connect), await rows_in(connect, "audit_log")
+    async with opened(server.settings(schema, pool_size=1)) as another:
+        await added(another, KIM, POND)
+        await owner.execute(REFUSED_LATE.format(table).encode())
+        for text in (TREES, FERRY):
+            with pytest.raises(StorageError) as failed:
+                await added(another, KIM, text)
+            assert isinstance(failed.value.__cause__, psycopg.errors.RaiseException)
+        await owner.execute("drop function not_now cascade")
+        assert (await rows_in(connect), await rows_in(connect, "audit_log")) == before
+        assert (await added(another, KIM, OWLS)).outcome == "stored"
+
+
+async def test_whoever_is_cancelled_anywhere_leaves_a_memory_with_its_entry_or_neither(
+    server: Server, schema: str, known: MemoryService, connect: Connect
+) -> None:
+    rng, before = random.Random(3), Counter({"rows": await rows_in(connect)})
+    before["entries"] = await rows_in(connect, "audit_log")
+    async with opened(server.settings(schema, pool_size=2)) as another:
+        await added(another, KIM, POND)
+        started = asyncio.get_running_loop().time()
+        await added(another, KIM, TREES)
+        most = 1.2 * (asyncio.get_running_loop().time() - started)
+        for number in range(80):
+            work = asyncio.ensure_future(
+                added(another, KIM, f"Cabinet {number} in hall {number * 3}")
+            )
+            for _ in range(rng.choice((1, 1, 2))):
+                await asyncio.sleep(rng.random() * most)
+                work.cancel()
+            await asyncio.wait([work])
+        assert (await added(another, KIM, OWLS)).outcome == "stored"
+    rows = await rows_in(connect) - before["rows"]
+    assert rows == await rows_in(connect, "audit_log") - before["entries"]
+    assert 2 <= rows < 82, "somebody was cancelled"
 
 
 # ---- sleepers
@@ -770,11 +833,11 @@ async def test_the_functions_act_as_their_caller_and_are_not_everybodys(
         "select proname, prosecdef, provolatile::text as changes, proacl::text as rights,"
         " array_to_string(proconfig, ' ') as settings"
         " from pg_proc where pronamespace = %s::regnamespace"
-        " and proname in ('look_beside', 'begin_write') order by proname",
+        " and proname in ('look_beside', 'begin_write', 'begin_add') order by proname",
         [schema],
     )
     rows = {row["proname"]: row for row in await found.fetchall()}
-    assert list(rows) == ["begin_write", "look_beside"]
+    assert list(rows) == ["begin_add", "begin_write", "look_beside"]
     for row in rows.values():
         assert not row["prosecdef"]
         assert row["changes"] == "v", "each statement of it sees what was committed before"
@@ -782,7 +845,8 @@ async def test_the_functions_act_as_their_caller_and_are_not_everybodys(
         assert ",=" not in row["rights"], "public has none"
         assert "mnemic_service=X" in row["rights"]
     assert f"search_path={schema}, " in rows["look_beside"]["settings"].replace('"', "")
-    assert rows["begin_write"]["settings"] is None, "what it sets holds for the transaction"
+    for beginning in ("begin_add", "begin_write"):
+        assert rows[beginning]["settings"] is None, "what it sets holds for the transaction"
 
 
 LOOK = (
@@ -798,9 +862,17 @@ BEGUN = (
 )
 
 
+ADDED = (
+    "select status, key_epoch, role, project_keys, arm, id, content_enc from begin_add(%(path)s,"
+    " %(scopes)s, %(sessions)s, %(user)s, %(project)s, %(victim)s, %(scope)s, -1,"
+    " false, %(model)s, %(mac)s, %(vector)s::halfvec, '', 2.0, 99)"
+)
+
+
+@pytest.mark.parametrize("beginning", [BEGUN, ADDED], ids=["begin_write", "begin_add"])
 @pytest.mark.parametrize("scope", ["user", "session", "project"])
 async def test_the_functions_reach_no_row_of_another_user(
-    known: MemoryService, connect: Connect, schema: str, scope: Any
+    known: MemoryService, connect: Connect, schema: str, scope: Any, beginning: LiteralString
 ) -> None:
     kim, lee = (Actor(user, project="cove", session="s1") for user in ("kim", "lee"))
     await known.projects.create(kim, "cove", "Cove")
@@ -819,6 +891,7 @@ async def test_the_functions_reach_no_row_of_another_user(
         "scope": items[0]["scope_key"],
         "model": items[0]["model_id"],
         "macs": [items[0]["content_mac"]],
+        "mac": items[0]["content_mac"],
         "sinces": [day(2)],
         "vector": str([1.0] * DIMS),
         "path": f"{schema}, public",
@@ -832,7 +905,7 @@ async def test_the_functions_reach_no_row_of_another_user(
             "user": asker.user,
         }
         async with service.transaction(force_rollback=True):
-            rows = await (await service.execute(BEGUN, who)).fetchall()
+            rows = await (await service.execute(beginning, who)).fetchall()
             assert (rows[0]["status"], rows[0]["role"]) == (
                 ("active", "owner") if seen else (None, None)
             )

@@ -32,6 +32,7 @@ from mnemic.model import Actor
 from mnemic.settings import Settings
 from mnemic.storage.halfvec import HalfVector
 from mnemic.storage.pool import Database
+from mnemic.storage.statements import statements
 from stub_embedder import StubEmbedder, curve
 
 KIM = Actor("kim", session="s1")
@@ -291,6 +292,48 @@ async def test_a_transaction_cancelled_twice_still_gives_its_connection_back(
             with pytest.raises(asyncio.CancelledError):
                 await work
             await ask(opened)
+
+
+@pytest.mark.parametrize("again", [False, True])
+async def test_who_is_cancelled_while_giving_back_leaves_the_connection_there(
+    deployment: Deployment, server: Server, again: bool
+) -> None:
+    async with database(deployment, server, size=1, timeout=2.0) as opened:
+        greet = statements("retrieval")["greet"]
+        await opened.ask(KIM, greet, {})
+        asked = asyncio.create_task(opened.ask(KIM, greet, {}))
+        await asyncio.sleep(0)
+        assert opened._busy
+        async with opened._pool._lock:  # as when the pool makes or drops a connection meanwhile
+            for _ in range(500):
+                await asyncio.sleep(0.01)
+                if opened._returning:
+                    break
+            for _ in range(1 + again):
+                asked.cancel()
+                await asyncio.sleep(0)
+            with pytest.raises(asyncio.CancelledError):
+                await asked
+        await opened.ask(KIM, greet, {})
+        assert not opened._returning
+
+
+@pytest.mark.parametrize("wait", [0.0, 0.001, 0.005, 0.1])
+async def test_a_cancelled_question_gives_its_connection_back(
+    deployment: Deployment, server: Server, wait: float
+) -> None:
+    slow = (
+        "select null as user_status, null as remember, pg_sleep(30)"
+        " where %(asker)s <> %(asker_scopes)s"
+    )
+    async with database(deployment, server, size=1, timeout=2.0) as opened:
+        for _ in range(3):
+            asked = asyncio.create_task(opened.ask(KIM, slow, {}))
+            await asyncio.sleep(wait)
+            asked.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await asked
+            await opened.ask(KIM, statements("retrieval")["greet"], {})
 
 
 async def test_an_exception_rolls_back(small: Database, deployment: Deployment) -> None:

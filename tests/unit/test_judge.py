@@ -55,6 +55,12 @@ def test_pf_009_a_name_told_again_is_same() -> None:
     assert label("My name is Rowan", "my name is Rowan.") == "same"
 
 
+@pytest.mark.parametrize("sign", [",", ".", ":", "/", " -"])
+def test_a_name_before_a_sign_is_no_sign(sign: str) -> None:
+    assert skeleton(f"I met Mark{sign} Tom") == "imetmarktom"
+    assert label("I met Tom", f"I met Mark{sign} Tom", 0.99) != "same"
+
+
 def test_pf_011_love_then_cannot_stand_is_newer() -> None:
     assert label("I love very spicy food", "I can't stand spicy food any more") == "newer"
 

@@ -1,20 +1,18 @@
-"""Does a needle ever keep a pattern from what it would have found?"""
+"""Does a needle, or another cheap look, ever keep a pattern from what it would have found?"""
 
 from __future__ import annotations
+
+import re
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemic.longterm.judge import dates, moods, numerals, quantities
+from mnemic.longterm.judge import dates, folding, moods, naming, numerals, quantities
 from mnemic.longterm.judge.folding import fold_cased
-from mnemic.longterm.judge.seeking import Sought, plain
+from mnemic.longterm.judge.marks import Mark, blank
+from mnemic.longterm.judge.seeking import Sought, any_of, plain
 
 _LOWER = (
-    *(
-        Sought(needles, pattern)
-        for needles, patterns in (*dates._DATES, *dates._TIMES)
-        for pattern in patterns
-    ),
     dates._WEEKDAYS,
     quantities._OFTEN,
     *moods._TENSES.values(),
@@ -120,12 +118,53 @@ def test_every_match_holds_a_needle(text: str) -> None:
         assert sought.is_in(low) == bool(found)
 
 
+@given(st.one_of(_TEXTS, _TEXTS.map(lambda text: text.replace(" ", "")), st.text(max_size=40)))
+def test_every_notation_is_tried_where_it_matches(text: str) -> None:
+    low = numerals.with_digits(fold_cased(text)).lower()
+    assert dates.scan(low) == _scanned_with_everything(low)
+
+
+def _scanned_with_everything(text: str) -> list[Mark]:
+    found: list[Mark] = []
+    for notations, reader in ((dates._DATES, dates._date), (dates._TIMES, dates._time)):
+        for pattern in (pattern for notation in notations for pattern in notation.patterns):
+            marks = [reader(match) for match in pattern.finditer(text)]
+            found += marks
+            text = blank(text, marks)
+    days = dates._WEEKDAYS.pattern.finditer(text)
+    return found + [mark for match in days for mark in dates._weekdays(match)]
+
+
+_WORDS = st.lists(st.text("abc", min_size=1, max_size=4), min_size=1, max_size=6)
+
+
+@given(_WORDS, st.text("abcd", max_size=12))
+def test_words_are_found_together_as_one_by_one(words: list[str], text: str) -> None:
+    found = re.search(any_of(words), text) is not None
+    assert found == any(word in text for word in words)
+
+
+def test_every_misspelling_is_looked_for() -> None:
+    assert all(folding._misspelt().search(f"a {wrong} b") for wrong in folding._variants()[1])
+
+
+@given(st.text("ab' &#-._1号no", max_size=14))
+def test_a_noun_before_a_number_is_sought_wherever_one_can_stand(near: str) -> None:
+    whole = naming._ENGLISH.pattern
+    slow = re.compile(whole.removeprefix("(?<![a-z])"))
+    found, expected = naming._ENGLISH.search(near), slow.search(near)
+    assert (found and found.groupdict()) == (expected and expected.groupdict())
+    assert expected is None or near[-1:] in naming._ENDS_ENGLISH
+
+
 @given(st.one_of(_TEXTS, _TEXTS.map(str.upper), _TEXTS.map(str.title), st.text(max_size=40)))
 def test_number_words_are_found_whatever_their_case(text: str) -> None:
     folded = fold_cased(text)
     low = plain(folded)
-    for sought, _ in numerals._QUARTERS:
-        assert sought.may_be_in(low) or not sought.pattern.search(folded)
+    spoken = any(piece in low for piece in numerals._SPOKEN)
+    for quarters, _ in numerals._QUARTERS:
+        assert spoken or not quarters.search(folded)
+    assert numerals._NUMERAL.search(folded) or not numerals._CHINESE.search(folded)
     spelt = (numerals._RANKS, numerals._ENGLISH_RUN, numerals._MILLIONS)
     for pattern in spelt:
         assert numerals._SPELT.search(low) or not pattern.search(folded)
@@ -138,14 +177,14 @@ def test_number_words_are_found_whatever_their_case(text: str) -> None:
 def test_the_first_look_of_numbers_turns_nothing_down(text: str) -> None:
     low = numerals.with_digits(fold_cased(text)).lower()
     whole = quantities._NUMBER.pattern
-    bare = quantities.re.compile(whole[whole.index(")") + 1 :])
+    bare = re.compile(whole[whole.index(")") + 1 :])
     assert [m.span() for m in quantities._NUMBER.finditer(low)] == [
         m.span() for m in bare.finditer(low)
     ]
 
 
 def test_a_pattern_without_its_needle_is_not_tried() -> None:
-    sought = Sought(("moon",), dates.re.compile("sun"))
+    sought = Sought(("moon",), re.compile("sun"))
     assert list(sought.all_in("the sun")) == []
     assert not sought.is_in("the sun")
     assert sought.is_in("sun and moon")

@@ -17,9 +17,10 @@ from __future__ import annotations
 import re
 import threading
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache, lru_cache
-from itertools import islice, pairwise
+from itertools import islice
+from operator import add
 from typing import Any
 
 from mnemic.lexical.lists import (
@@ -138,7 +139,7 @@ def fold(text: str) -> str:
     return _THOUSANDS.sub("", plain).translate(_simplified())
 
 
-def _lexemes(text: str, han: Callable[[str], Iterator[str]]) -> Iterator[str]:
+def _lexemes(text: str, han: Callable[[str], Iterable[str]]) -> Iterator[str]:
     for run in _RUN.finditer(text):
         kind, found = run.lastgroup, run.group()
         if kind == "word" and _is_plain(found):
@@ -153,15 +154,14 @@ def _lexemes(text: str, han: Callable[[str], Iterator[str]]) -> Iterator[str]:
 
 
 def _pairs(run: str) -> Iterator[str]:
-    return (a + b for a, b in pairwise(run))
+    return map(add, run, islice(run, 1, None))
 
 
-def _han_index(run: str) -> Iterator[str]:
+def _han_index(run: str) -> list[str]:
     """All pairs, and the cutter's words of other lengths (a word of two characters is a pair
     already).
     """
-    yield from (word for word in _cutter().cut_for_search(run) if len(word) != 2)
-    yield from _pairs(run)
+    return [*(word for word in _cutter().cut_for_search(run) if len(word) != 2), *_pairs(run)]
 
 
 def _han_query(run: str) -> Iterator[str]:
@@ -204,10 +204,10 @@ def _plain(word: str) -> Iterator[str]:
     if "'" in word:
         word = _POSSESSIVE.sub("", word).replace("'", "")
     yield _stem(_bare(word))
+    if _is_plain(word):
+        return
     if _ORDINAL.fullmatch(word):
         yield word[:-2]
-        return
-    if _is_plain(word):
         return
     humps = _HUMP.findall(word)
     if len(humps) > 1 and len(word) <= MAX_WHOLE:
@@ -215,8 +215,10 @@ def _plain(word: str) -> Iterator[str]:
 
 
 def _is_plain(word: str) -> bool:
-    """Tell a word of letters in one case, a capital at its beginning aside: it has no parts."""
-    return word.isalpha() and (word.islower() or word.isupper() or word[1:].islower())
+    """Tell a number, or a word of letters in one case, a capital at its beginning aside: it has no parts."""
+    if word.isalpha():
+        return word.islower() or word.isupper() or word[1:].islower()
+    return word.isdecimal()
 
 
 def _bare(word: str) -> str:

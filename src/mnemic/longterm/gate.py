@@ -173,7 +173,9 @@ def announces_change(text: str) -> bool:
     if len(text) > LONG:
         return False
     reading = read(text)
-    return bool(reading.flags & {"change", "end"}) or any(t.sign < 0 for t in reading.tokens)
+    if "change" in reading.flags or "end" in reading.flags:
+        return True
+    return any(token.sign < 0 for token in reading.tokens)
 
 
 def _judged(text: str, neighbour: Neighbour, judge: Judge, late: bool) -> Judgement | None:
@@ -206,7 +208,7 @@ def _length(text: str, limits: Limits) -> Verdict | None:
         return _refusal("text_blank", message)
     if len(text) > limits.max_length:
         return _too_long(limits)
-    if reading_length(text) < limits.min_length:
+    if len(text) < limits.min_length and reading_length(text) < limits.min_length:
         return _refusal(
             "text_too_short",
             f"A memory has at least {limits.min_length} characters; a wide one counts as two.",

@@ -18,7 +18,7 @@ from mnemic.model import Actor, Vector
 from mnemic.storage.answer import Look
 from mnemic.storage.statements import statements
 
-_BEGIN = statements("items")["begin_write"]
+_SQL = statements("items")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +60,12 @@ class Glance:
     @property
     def look(self) -> Look:
         """Return how the transaction begins."""
+        first = self.rows[0]
+        if len(self.rows) == 1 and first.incoming.since is None:
+            one = self.known.question_of_one(self.ground, first.incoming, first.item.vector)
+            return Look(_SQL["begin_add"], one, self._seal)
         asked = self.known.question(self.ground, _incoming(self.rows), _vectors(self.rows))
-        return Look(_BEGIN, asked, self._seal)
+        return Look(_SQL["begin_write"], asked, self._seal)
 
     def told(self, place: Place) -> Seen | None:
         """Return what the look told; None where it does not count."""

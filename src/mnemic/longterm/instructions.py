@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from mnemic.longterm.sensitive.fold import Folded, fold
-from mnemic.text import holds_any
+from mnemic.longterm.sensitive.hints import Hints
 
 __all__ = ["instruction_like", "reads_as_order"]
 
@@ -143,91 +143,103 @@ _ZH = (
     r"(?:执行|运行)(?:以下|下面|这段|这些)(?:的)?(?:隐藏|系统|shell)?(?:命令|代码|脚本)(?:且|并|"
     r"而)?(?:不要|无需|每次|别)",
 )
-_ENGLISH = re.compile("|".join((rf"\b(?:{'|'.join(_EN_WORDS)})", *_EN_MARKS)))
+_ENGLISH = re.compile(rf"\b(?:{'|'.join(_EN_WORDS)})")
+_MARKS = re.compile("|".join(_EN_MARKS))
+_MARK_HINTS = Hints(("<", "[", "##", "system", "developer", "admin"))
 _CHINESE = re.compile("|".join(_ZH))
+_OBJECTS_WORDS = """
+指令 指示 命令 提示 设定 规则 规定 规范 限制 约束 要求 准则 守则 安全 过滤 审查 内容 政策 训练 对话 一切 所有
+全部 信息 道德 越狱 模式 dan 开发者 密钥 密码 口令 令牌 凭证 凭据 token key 秘密 记忆 聊天 隐私 环境变量 数据
+系统 用户 使用者 主人 管理员 警告 代码 脚本
+"""
+_OBJECTS_ZH = Hints(_OBJECTS_WORDS.split())
+"""What the orders in Chinese are about: each of them names one."""
 _LATIN_WORD = re.compile(r"[a-z]{3}")
-_HINTS = (
-    "ignore",
-    "disregard",
-    "forget",
-    "overrid",
-    "overrul",
-    "bypass",
-    "discard",
-    "dismiss",
-    "skip",
-    "neglect",
-    "violate",
-    "break",
-    "drop",
-    "erase",
-    "set aside",
-    "attention",
-    "follow",
-    "obey",
-    "listen",
-    "you are",
-    "you're",
-    "act as",
-    "behave",
-    "pretend",
-    "roleplay",
-    "become",
-    "simulate",
-    "enter",
-    "switch",
-    "enable",
-    "activate",
-    "restrictions",
-    "rules",
-    "reveal",
-    "show",
-    "print",
-    "output",
-    "repeat",
-    "display",
-    "dump",
-    "leak",
-    "expose",
-    "disclose",
-    "exfiltrate",
-    "tell me",
-    "give me",
-    "recite",
-    "send",
-    "post",
-    "forward",
-    "upload",
-    "mail",
-    "transmit",
-    "copy",
-    "submit",
-    "append",
-    "attach",
-    "<|",
-    "[inst",
-    "system",
-    "sys>",
-    "instruction",
-    "the user",
-    "the human",
-    "execute",
-    "run ",
-    "disable",
-    "turn off",
-    "remove",
-    "circumvent",
-    "no limits",
-    "no filters",
-    "developer",
-    "admin",
-    "return",
-    "translate",
-    "summar",
-    "whenever",
-    "when ",
+_HINTS = Hints(
+    (
+        "ignore",
+        "disregard",
+        "forget",
+        "overrid",
+        "overrul",
+        "bypass",
+        "discard",
+        "dismiss",
+        "skip",
+        "neglect",
+        "violate",
+        "break",
+        "drop",
+        "erase",
+        "set aside",
+        "attention",
+        "follow",
+        "obey",
+        "listen",
+        "you are",
+        "you're",
+        "act as",
+        "behave",
+        "pretend",
+        "roleplay",
+        "become",
+        "simulate",
+        "enter",
+        "switch",
+        "enable",
+        "activate",
+        "restrictions",
+        "rules",
+        "reveal",
+        "show",
+        "print",
+        "output",
+        "repeat",
+        "display",
+        "dump",
+        "leak",
+        "expose",
+        "disclose",
+        "exfiltrate",
+        "tell me",
+        "give me",
+        "recite",
+        "send",
+        "post",
+        "forward",
+        "upload",
+        "mail",
+        "transmit",
+        "copy",
+        "submit",
+        "append",
+        "attach",
+        "<|",
+        "[inst",
+        "system",
+        "sys>",
+        "instruction",
+        "the user",
+        "the human",
+        "execute",
+        "run ",
+        "disable",
+        "turn off",
+        "remove",
+        "circumvent",
+        "no limits",
+        "no filters",
+        "developer",
+        "admin",
+        "return",
+        "translate",
+        "summar",
+        "whenever",
+        "when ",
+    )
 )
 _SPACED = re.compile(r"[ \t]{2,}")
+_APART = re.compile(r"[ .\-_*][A-Za-z][ .\-_*][A-Za-z][ .\-_*]")
 _LETTERED = re.compile(r"(?<![A-Za-z])(?:[A-Za-z][ .\-_*]){5,60}[A-Za-z](?![A-Za-z])")
 _JOINED_ZH = re.compile(r"(?<=[一-鿿])[ \t·._*\-]{1,3}(?=[一-鿿])")
 
@@ -240,17 +252,26 @@ def instruction_like(text: str) -> bool:
 def reads_as_order(folded: Folded) -> bool:
     """The same of a text whose disguises are off."""
     lower = folded.lower
-    if lower.isascii() and not holds_any(_HINTS, lower):
-        return bool(_LETTERED.search(lower)) and _spelled_out(lower)
-    plain = _JOINED_ZH.sub("", _SPACED.sub(" ", lower))
-    return _is_order(plain) or (bool(_LETTERED.search(plain)) and _spelled_out(plain))
+    if lower.isascii() and not _HINTS.in_text(lower):
+        return _is_lettered(lower) and _spelled_out(lower)
+    plain = _SPACED.sub(" ", lower)
+    plain = plain if plain.isascii() else _JOINED_ZH.sub("", plain)
+    return _is_order(plain) or (_is_lettered(plain) and _spelled_out(plain))
 
 
 def _is_order(plain: str) -> bool:
     """Every English pattern holds three letters in a row, every Chinese one a Chinese character."""
-    return bool(_LATIN_WORD.search(plain) and _ENGLISH.search(plain)) or bool(
-        not plain.isascii() and _CHINESE.search(plain)
-    )
+    if _LATIN_WORD.search(plain) and (_ENGLISH.search(plain) or _is_marked(plain)):
+        return True
+    return not plain.isascii() and _OBJECTS_ZH.in_text(plain) and bool(_CHINESE.search(plain))
+
+
+def _is_marked(plain: str) -> bool:
+    return _MARK_HINTS.in_text(plain) and bool(_MARKS.search(plain))
+
+
+def _is_lettered(plain: str) -> bool:
+    return bool(_APART.search(plain) and _LETTERED.search(plain))
 
 
 def _spelled_out(lower: str) -> bool:

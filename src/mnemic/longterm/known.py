@@ -159,6 +159,20 @@ class Known:
             "most": [self._most(one) for one in least],
         }
 
+    def question_of_one(self, ground: Ground, item: Incoming, vector: Vector) -> Params:
+        """Return what is asked about one text that is true from now on: the parameters of ``begin_add``."""
+        least = self.least(item.text)
+        return {
+            "scope_key": ground.scope_key,
+            "model_id": ground.model.model_id,
+            "private": ground.private,
+            "mac": ground.mac(item.text),
+            "embedding": HalfVector(vector),
+            "slots": " ".join(blind_slots(ground.key, item.slots)),
+            "farthest": 1.0 - ground.model.curve.raw(least) + _ROUNDING,
+            "most": self._most(least),
+        }
+
     async def look(
         self, place: Place, items: Sequence[Incoming], vectors: Sequence[Vector]
     ) -> list[Beside]:

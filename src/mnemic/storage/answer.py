@@ -66,9 +66,9 @@ async def read(
     conn: AsyncConnection[Any], statement: LiteralString | bytes, params: dict[str, Any]
 ) -> Answer:
     """Run a statement and return its answer; many columns travel cheapest in binary, as tuples."""
-    async with conn.cursor(binary=True, row_factory=tuple_row) as cursor:
-        await cursor.execute(statement, params)
-        return await answered(cursor)
+    cursor = AsyncCursor(conn, row_factory=tuple_row)
+    await cursor.execute(statement, params, binary=True)
+    return await answered(cursor)
 
 
 async def answered(cursor: AsyncCursor[tuple[Any, ...]]) -> Answer:

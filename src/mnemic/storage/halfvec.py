@@ -10,6 +10,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from psycopg import AsyncConnection
 from psycopg.abc import Buffer
@@ -37,7 +38,12 @@ class HalfVectors:
 
 def pack(values: Sequence[float]) -> bytes:
     """Return the binary form of a vector. Raises OverflowError for a value beyond +-65504."""
-    return struct.pack(f">hh{len(values)}e", len(values), 0, *values)
+    return _layout(len(values)).pack(len(values), 0, *values)
+
+
+@cache
+def _layout(dimensions: int) -> struct.Struct:
+    return struct.Struct(f">hh{dimensions}e")
 
 
 def pack_all(vectors: Sequence[Sequence[float]], element: int) -> bytes:

@@ -16,6 +16,7 @@ from typing import Any, LiteralString, Self
 
 import psycopg
 from psycopg import AsyncConnection, sql
+from psycopg.pq import TransactionStatus
 from psycopg.rows import DictRow, dict_row, tuple_row
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -28,8 +29,10 @@ from mnemic.errors import (
 from mnemic.model import Actor, known_actor
 from mnemic.storage import beginning, halfvec
 from mnemic.storage.answer import Answer, Look, asker, qualified, read
-from mnemic.storage.boundaries import Begin, commit, looked, roll_back, said
+from mnemic.storage.boundaries import Begin, Begun, commit, looked, roll_back, said
 from mnemic.storage.failures import NO_ANSWER, translate, unusable
+from mnemic.storage.finishing import finish
+from mnemic.storage.held import HeldPipeline
 from mnemic.storage.transaction import (
     LIFE,
     ON_WRITE,
@@ -136,12 +139,19 @@ class Database:
             begin = looked(self.schema, replace(look, params=look.params | asked))
         remember: dict[str, str] = {} if consent else {"remember": "granted"}
         async with self._begun(
-            begin, lambda conn, row, seen: self._opened(conn, actor, row | remember, seen), actor
+            begin,
+            lambda conn, row, seen, held: self._opened(conn, actor, row | remember, seen, held),
+            actor,
         ) as tx:
             yield tx
 
     def _opened(
-        self, conn: AsyncConnection[DictRow], actor: Actor, row: DictRow, seen: Answer | None
+        self,
+        conn: AsyncConnection[DictRow],
+        actor: Actor,
+        row: DictRow,
+        seen: Answer | None,
+        held: HeldPipeline | None,
     ) -> Transaction:
         known = row["status"] is not None
         self.admit(row["status"], row["remember"])
@@ -159,6 +169,7 @@ class Database:
             row["deployment_model_id"],
             row if row.get("seq") is not None else None,
             seen,
+            held=held,
         )
 
     def admit(self, status: str | None, remember: str | None) -> None:
@@ -229,31 +240,33 @@ class Database:
     async def scopes(self, scope_keys: Sequence[str]) -> AsyncIterator[Transaction]:
         """Open a transaction on the own scopes of several users, for what is written of all at once."""
         begin = said(beginning.of_scopes(self.schema, self._types, scope_keys))
-        async with self._begun(begin, lambda conn, _, __: Transaction(conn, False, 1)) as tx:
+        async with self._begun(begin, lambda conn, *_: Transaction(conn, False, 1)) as tx:
             yield tx
 
     @asynccontextmanager
     async def _begun(
         self,
         begin: Begin,
-        opened: Callable[[AsyncConnection[DictRow], DictRow, Answer | None], Transaction],
+        opened: Callable[
+            [AsyncConnection[DictRow], DictRow, Answer | None, HeldPipeline | None], Transaction
+        ],
         actor: Actor | None = None,
     ) -> AsyncIterator[Transaction]:
         try:
-            conn, row, seen = await self._begin(begin)
+            conn, row, seen, held = await self._begin(begin)
             if actor is not None and self._sleeps(actor, row["status"], row):
                 try:
-                    await roll_back(conn)
+                    await roll_back(conn, held)
                 finally:
                     await self._give_back(conn)  # to wake needs one too
                 await self._wake(actor)
-                conn, row, seen = await self._begin(begin)
+                conn, row, seen, held = await self._begin(begin)
             try:
-                tx = opened(conn, row, seen)
+                tx = opened(conn, row, seen, held)
                 yield tx
                 await commit(tx)
             except BaseException:
-                await roll_back(conn)
+                await roll_back(conn, held)
                 raise
             finally:
                 await self._give_back(conn)
@@ -272,7 +285,7 @@ class Database:
         assert self.waker is not None
         await self.waker(actor)
 
-    async def _begin(self, begin: Begin) -> tuple[AsyncConnection[DictRow], DictRow, Answer | None]:
+    async def _begin(self, begin: Begin) -> tuple[AsyncConnection[DictRow], *Begun]:
         """Take a connection that answers: one that died in the pool is dropped and the next one tried."""
         for attempt in range(_ATTEMPTS):
             conn = await self._take()
@@ -328,10 +341,11 @@ class Database:
     async def _give_back(self, conn: AsyncConnection[DictRow]) -> None:
         """Return a connection; a caller that is cancelled meanwhile must not take it along."""
         self._busy -= 1
-        returning = asyncio.ensure_future(self._pool.putconn(conn))
-        self._returning.add(returning)
-        returning.add_done_callback(self._returning.discard)
-        await asyncio.shield(returning)
+        if conn.pgconn.transaction_status in (TransactionStatus.INTRANS, TransactionStatus.INERROR):
+            await (
+                conn.close()
+            )  # it could not be rolled back, and the pool would try again, with a timer
+        await finish(self._pool.putconn(conn), self._returning)
 
     async def _configure(self, conn: AsyncConnection[DictRow]) -> None:
         self._types = await learn(conn)

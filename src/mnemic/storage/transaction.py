@@ -8,11 +8,12 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any, LiteralString, Protocol
 
-from psycopg import AsyncConnection
+from psycopg import AsyncConnection, AsyncCursor
 from psycopg.rows import DictRow
 
 from mnemic.model import Actor, ProjectRole
 from mnemic.storage.answer import Answer
+from mnemic.storage.held import HeldPipeline
 
 Params = dict[str, Any]
 
@@ -68,8 +69,8 @@ class Transaction:
     ``deployment_model_id`` that of all projects; ``role`` is the user's role in the actor's project, None for
     no member; ``project_keys`` changes with that project's keys. ``audit`` is where the audit's next entry
     goes, where that was read ahead; who counts on it commits only if nobody wrote one meanwhile. ``seen`` is
-    what the look told that it began with, if it did. ``keyed`` are the scopes that got a key in it: nobody
-    may count on such a key before the commit.
+    what the look told that it began with, if it did, and ``held`` the pipeline that it then is. ``keyed`` are
+    the scopes that got a key in it: nobody may count on such a key before the commit.
     """
 
     conn: AsyncConnection[DictRow]
@@ -85,21 +86,19 @@ class Transaction:
     seen: Answer | None = None
     waiting: list[tuple[LiteralString, Params]] = field(default_factory=list)
     keyed: set[str] = field(default_factory=set)
+    held: HeldPipeline | None = None
 
     async def all(self, statement: LiteralString, params: Params | None = None) -> list[DictRow]:
         """Run a statement and return its rows."""
-        await self.flush()
-        return await (await self.conn.execute(statement, params)).fetchall()
+        return await (await self._done(statement, params)).fetchall()
 
     async def one(self, statement: LiteralString, params: Params | None = None) -> DictRow | None:
         """Run a statement and return its first row, if any."""
-        await self.flush()
-        return await (await self.conn.execute(statement, params)).fetchone()
+        return await (await self._done(statement, params)).fetchone()
 
     async def run(self, statement: LiteralString, params: Params | None = None) -> int:
         """Run a statement and return the number of rows that it touched."""
-        await self.flush()
-        return (await self.conn.execute(statement, params)).rowcount
+        return (await self._done(statement, params)).rowcount
 
     async def many(self, statement: LiteralString, params: list[Params]) -> None:
         """Run a statement once a parameter set, in one batch."""
@@ -114,19 +113,29 @@ class Transaction:
         """
         self.waiting.append((statement, params))
 
-    async def flush(self, last: LiteralString | None = None) -> None:
-        """Run what waits, and ``last`` after it, in one round trip."""
-        if not self.waiting:
-            if last is not None:
-                await self.conn.execute(last, prepare=False)
-            return
+    async def flush(self) -> None:
+        """Run what waits, in one round trip."""
+        if self.held is not None and self.held.is_open:
+            async with self.held.settled():
+                await self.send()
+        elif self.waiting:
+            async with self.conn.pipeline():
+                await self.send()
+
+    async def send(self) -> None:
+        """Send what waits into the pipeline that is open."""
         waiting = self.waiting[:]
         self.waiting.clear()
-        async with self.conn.pipeline():
-            for statement, params in waiting:
-                await self.conn.execute(statement, params)
-            if last is not None:
-                await self.conn.execute(last, prepare=False)
+        for statement, params in waiting:
+            await self.conn.execute(statement, params)
+
+    async def _done(self, statement: LiteralString, params: Params | None) -> AsyncCursor[DictRow]:
+        if self.held is not None and self.held.is_open:
+            async with self.held.settled():
+                await self.send()
+                return await self.conn.execute(statement, params)
+        await self.flush()
+        return await self.conn.execute(statement, params)
 
     async def answer(self, result: object, *deeds: Deed) -> None:
         """Record what was done, and tell who waits for this write what it is going to answer.

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from mnemic.text import holds_any
+
 __all__ = [
     "ASKED_WORDS",
     "asks",
@@ -53,6 +55,7 @@ _JOB = re.compile(
     r"(?:什么|啥)(?:工作|职业)|职业是",
     re.IGNORECASE,
 )
+_JOB_HINTS = ("what", "什么", "啥", "职业是")
 _AGE = re.compile(r"^\W*how old\b|多大|几岁", re.IGNORECASE)
 _WHEN = re.compile(
     r"^\W*(?:when|what (?:day|date|time)|which (?:day|date))\b|什么时候|哪天|几[点号]|何时",
@@ -89,7 +92,7 @@ def asks_who(text: str) -> bool:
 
 def asks_job(text: str) -> bool:
     """Whether a text asks what somebody does for a living."""
-    return bool(_JOB.search(text))
+    return holds_any(_JOB_HINTS, text.lower()) and bool(_JOB.search(text))
 
 
 def asks_age(text: str) -> bool:

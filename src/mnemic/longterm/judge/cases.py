@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 
 from mnemic.longterm.judge.comparing import Difference, compare
 from mnemic.longterm.judge.lexicon import lexicon
@@ -30,7 +31,7 @@ _SLOTS = (
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class Case:
     """A pair of readings, their difference and the encoder's similarity (0 to 1, None if unknown)."""
 
@@ -50,7 +51,7 @@ class Case:
         fresh = "end" in self.second.flags and "end" not in self.first.flags
         return fresh or "change" in self.second.flags
 
-    @property
+    @cached_property
     def anchors(self) -> frozenset[str]:
         """Shared concepts that say what both texts are about."""
         told = frozenset(t.key for t in self.diff.shared if t.section not in _TIMES)
@@ -66,11 +67,14 @@ class Case:
         """Whether some word of the first could stand where one of the second does."""
         return bool(sections(self.diff.left_first) & sections(self.diff.left_second))
 
-    @property
+    @cached_property
     def slot(self) -> frozenset[str] | None:
         """The state that both texts fill and that has one value at a time (home, job), if any."""
-        one, two = _states(self.first), _states(self.second)
-        return next((slot for slot in _SLOTS if slot & one and slot & two), None)
+        both = _states(self.first), _states(self.second)
+        for slot in _SLOTS:
+            if not (slot.isdisjoint(both[0]) or slot.isdisjoint(both[1])):
+                return slot
+        return None
 
     @property
     def quotes_differ(self) -> bool:
@@ -105,14 +109,16 @@ def _states(reading: Reading) -> frozenset[str]:
     states = {"work"} if _has_job(reading) else set[str]()
     if reading.keys & word_set("school_stages"):
         states.add("school_stage")
-    moved = any(t.section == "transport" or t.key in _RIDES for t in reading.tokens)
-    if moved and reading.keys & {"work", "commute"}:
+    travels = "work" in reading.keys or "commute" in reading.keys
+    if travels and any(t.section == "transport" or t.key in _RIDES for t in reading.tokens):
         states.add("way_to_work")
     return reading.keys | states
 
 
 def _has_job(reading: Reading) -> bool:
     """Whether a job is held: I'm a nurse, I teach at a college (not: we hired a nurse)."""
+    if "job" not in reading.sections and "workplace" not in reading.sections:
+        return False
     sections = {t.section for t in reading.tokens if t.key != "teach"}
     if "teach" in reading.keys and "workplace" in sections:
         return True

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from mnemic.longterm.judge.lexicon import lexicon
 from mnemic.longterm.judge.marks import Mark, agree
@@ -15,6 +15,7 @@ from mnemic.longterm.judge.tokens import Token
 __all__ = ["Difference", "compare"]
 
 _PLAIN = frozenset({"number", "count", "times", "points", "floor", "rate"})
+_COUNTS = frozenset({"count", "number"})
 _LIGHT = frozenset({"have", "eat", "drink", "take_in", "choose", "make", "need", "prefer", "know"})
 
 # Who does a thing for a living, and doing it.
@@ -48,8 +49,7 @@ def _implied() -> dict[str, frozenset[str]]:
     return {key.strip(): frozenset(words.split()) for key, words in pairs}
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
+class Difference(NamedTuple):
     """What two readings share and what each says alone.
 
     ``flipped`` are shared concepts with opposite signs, ``clashes`` amounts of one kind with other
@@ -72,12 +72,10 @@ def compare(first: Reading, second: Reading) -> Difference:
     met = _met(first, second)
     left_first = [t for t in first.tokens if t not in met]
     left_second = [t for t in second.tokens if t not in met]
-    shared = tuple(t for t in first.tokens if t in met)
-    signs: dict[str, set[int]] = {}
-    for token in second.tokens:
-        signs.setdefault(token.key, set()).add(token.sign)
+    shared = tuple([t for t in first.tokens if t in met])
+    signed = {(token.key, token.sign) for token in second.tokens}
     flipped = frozenset(
-        t.key for t in first.tokens if t.key in signs and t.sign not in signs[t.key]
+        [t.key for t in first.tokens if t.key in second.keys and (t.key, t.sign) not in signed]
     )
     clashes, extra_first, extra_second, agreed = _amounts(first.marks, second.marks)
     extra_first = _uncounted(extra_first, second)
@@ -85,8 +83,8 @@ def compare(first: Reading, second: Reading) -> Difference:
     return Difference(
         shared,
         flipped,
-        tuple(t for t in left_first if _tells(t, second, left_second)),
-        tuple(t for t in left_second if _tells(t, first, left_first)),
+        tuple([t for t in left_first if _tells(t, second, left_second)]),
+        tuple([t for t in left_second if _tells(t, first, left_first)]),
         clashes,
         extra_first,
         extra_second,
@@ -113,6 +111,8 @@ def _met(first: Reading, second: Reading) -> set[Token]:
 
 def _other_name(token: Token, other: Reading, named: bool) -> bool:
     """Whether the other reading has only another spelling of a name (Row, Rowe)."""
+    if not token.name and (not named or token.known):
+        return False
     twins = [t for t in other.tokens if t.key == token.key]
     is_name = token.name and all(twin.name for twin in twins)
     if not is_name and (not named or token.known):
@@ -167,19 +167,19 @@ def _near(one: str, two: str) -> bool:
 def _tells(token: Token, other: Reading, others_left: list[Token]) -> bool:
     """Whether a word without counterpart says something the other reading does not."""
     lists = lexicon()
-    if token.section == "period" and not any(t.section == "period" for t in other.tokens):
+    if token.section == "period" and "period" not in other.sections:
         return not any(mark.kind in ("weekday", "time", "times") for mark in other.marks)
     if lists.tagged(token.key, "weak"):
         return not lists.tagged(token.key, "linking") and _has_rival(token, others_left)
     if token.key in _PRONOUNS:
         return False
-    if token.key in _WISHES and any(t.key in _WISHES for t in other.tokens):
+    if token.key in _WISHES and not other.keys.isdisjoint(_WISHES):
         return token.sign < 0
     if token.key in _LIGHT:
         return token.sign < 0 or (token.key == "prefer" and "me" in other.people)
-    if token.key == "work" and any(t.section in ("job", "workplace") for t in other.tokens):
+    if token.key == "work" and ("job" in other.sections or "workplace" in other.sections):
         return token.sign < 0
-    if token.key in _WAY and any(t.key in _WAY for t in other.tokens):
+    if token.key in _WAY and not other.keys.isdisjoint(_WAY):
         return token.sign < 0
     if token.sign > 0 and _implied().get(token.key, frozenset()) & other.keys:
         return False
@@ -200,18 +200,20 @@ def _amounts(
     rest_first, rest_second = list(first), list(second)
     agreed = 0
     for mark in first:
-        twin = next((m for m in rest_second if _comparable(mark, m) and agree(mark, m)), None)
-        if twin is not None:
-            rest_first.remove(mark)
-            rest_second.remove(twin)
-            agreed += 1
+        for twin in rest_second:
+            if _comparable(mark, twin) and agree(mark, twin):
+                rest_first.remove(mark)
+                rest_second.remove(twin)
+                agreed += 1
+                break
     clashes: list[tuple[Mark, Mark]] = []
     for mark in tuple(rest_first):
-        rival = next((m for m in rest_second if _comparable(mark, m)), None)
-        if rival is not None:
-            clashes.append((mark, rival))
-            rest_first.remove(mark)
-            rest_second.remove(rival)
+        for rival in rest_second:
+            if _comparable(mark, rival):
+                clashes.append((mark, rival))
+                rest_first.remove(mark)
+                rest_second.remove(rival)
+                break
     if len(rest_first) == len(rest_second) == 1:
         if _measured(rest_first[0], rest_second[0]):
             clashes.append((rest_first.pop(), rest_second.pop()))
@@ -222,12 +224,15 @@ def _amounts(
 
 def _uncounted(marks: tuple[Mark, ...], other: Reading) -> tuple[Mark, ...]:
     """Leave out a count that the other text gives by listing: three, A and B and C."""
+    most = (float(len(other.tokens)),)
+    if not any(mark.kind in _COUNTS and mark.value <= most for mark in marks):
+        return marks
     unlisted_kinds = word_set("not_listed")
     sections = [t.section for t in other.tokens if t.section and t.section not in unlisted_kinds]
     listed = {sections.count(section) for section in sections}
     unlisted = sum(token.name and not token.known for token in other.tokens)
     sizes = {(float(n),) for n in listed | {n + unlisted for n in listed} | {unlisted}} - {(1.0,)}
-    return tuple(m for m in marks if not (m.kind in ("count", "number") and m.value in sizes))
+    return tuple(m for m in marks if not (m.kind in _COUNTS and m.value in sizes))
 
 
 def _one_noun(first: str, second: str) -> bool:
@@ -237,7 +242,7 @@ def _one_noun(first: str, second: str) -> bool:
 
 def _telling(marks: list[Mark]) -> tuple[Mark, ...]:
     """Leave out the 1 of "one cat", which says no more than "a cat"."""
-    return tuple(m for m in marks if not (m.kind in ("count", "number") and m.value == (1.0,)))
+    return tuple(m for m in marks if not (m.kind in _COUNTS and m.value == (1.0,)))
 
 
 def _measured(first: Mark, second: Mark) -> bool:
@@ -254,11 +259,12 @@ def _same_item(first: Mark, second: Mark) -> bool:
 
 
 def _comparable(first: Mark, second: Mark) -> bool:
-    if first.is_item or second.is_item:
+    one, two = first.kind, second.kind
+    if one == "item" or two == "item":
         # The name of a thing never meets an amount, nor the name of another kind of thing.
-        return first.is_item and second.is_item and _one_noun(first.noun, second.noun)
-    if first.kind == second.kind:
+        return one == two and _one_noun(first.noun, second.noun)
+    if one == two:
         return True
-    if "number" in (first.kind, second.kind) and len(first.value) == len(second.value) == 1:
-        return first.value == second.value or {first.kind, second.kind} <= _PLAIN
-    return {first.kind, second.kind} <= _PLAIN
+    if "number" in (one, two) and len(first.value) == len(second.value) == 1:
+        return first.value == second.value or (one in _PLAIN and two in _PLAIN)
+    return one in _PLAIN and two in _PLAIN

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from mnemic.longterm.judge.marks import Mark, blank
 from mnemic.longterm.judge.seeking import Sought
@@ -53,78 +54,110 @@ _AFTER_DAY = (
     "of|at|in|on|and|or|each|every|but|by|before|for|from|to|is|was|are|as|with|instead|this|next|now|not|when"
     "|so|because|after|until|till|if|it|i|we|rather|too|also|day|works|suits"
 )
-_MONTH_STARTS = tuple(name[:3] for name in _MONTHS)
-_DATES = tuple(
-    (needles, tuple(map(re.compile, patterns)))
-    for needles, *patterns in (
-        (("19", "20"), rf"(?<!\d){_Y}[-/.]{_M}[-/.]{_D}(?!\d)"),
-        (("/19", "/20"), rf"(?<!\d){_M}/{_D}/{_Y}(?!\d)"),
-        (("/19", "/20", ".19", ".20"), rf"(?<!\d){_D}[/.]{_M}[/.]{_Y}(?!\d)"),
-        (("年",), rf"(?<!\d){_Y}年(?:{_M}月(?:份|{_D}[日号]?)?)?"),
-        (("月",), rf"(?<![\d.]){_M}月(?:{_D}[日号]?|份)?(?!\d)"),
-        (
-            _MONTH_STARTS,
-            rf"\b{_D}(?:st|nd|rd|th)?(?: of)? (?P<n>{_NAMES})\b\.?(?:,? {_Y}\b)?",
-            rf"\b(?P<n>{_NAMES})\b\.? {_D}(?:st|nd|rd|th)?\b(?![:\d])(?:,? {_Y}\b)?",
-            rf"\b(?P<n>{_NAMES}) {_Y}\b",
-            r"\b(?:in|by|until|till|since|from|this|next|last|early|late|mid|every|for|to) "
-            rf"(?P<n>{_NAMES})\b",
-            rf"\b(?P<n>{'|'.join(name for name in _MONTHS if name not in ('may', 'march'))})\b",
-        ),
-        (("/",), rf"(?<![\d./-]){_M}/{_D}(?![\d/])", rf"(?<![\d./-]){_D}/{_M}(?![\d/])"),
-        (
-            ("-",),
-            r"(?<![\d.-])(?P<m>0[1-9]|1[0-2])-(?P<d>0[1-9]|[12]\d|3[01])(?![\d-])",
-        ),
-        (("日", "号"), rf"(?<!\d)(?<!第){_D}(?:日|号(?!\d|{_NUMBERED}))"),
-        (
-            ("st", "nd", "rd", "th"),
-            rf"\b(?:the )?{_D}(?:st|nd|rd|th)\b(?! (?!(?:{_AFTER_DAY})\b)[a-z])",
-        ),
-        ((" 19", " 20"), rf"\b(?:in|since|from|until|by|during|of|year|back in) {_Y}\b"),
-    )
+
+
+class _Notation(NamedTuple):
+    """One way to write a date or time.
+
+    Its patterns match only where one of ``behind`` stands right behind a digit (None: without one too),
+    one of the needles is in the text and ``sign``, if there is one, matches.
+    """
+
+    behind: str | None
+    needles: tuple[str, ...]
+    sign: re.Pattern[str] | None
+    patterns: tuple[re.Pattern[str], ...]
+
+
+def _notation(
+    behind: str | None, needles: tuple[str, ...], *patterns: str, sign: str | None = None
+) -> _Notation:
+    compiled = tuple(map(re.compile, patterns))
+    return _Notation(behind, needles, None if sign is None else re.compile(sign), compiled)
+
+
+_DATES = (
+    _notation("-/.", ("19", "20"), rf"(?<!\d){_Y}[-/.]{_M}[-/.]{_D}(?!\d)"),
+    _notation("/", ("/19", "/20"), rf"(?<!\d){_M}/{_D}/{_Y}(?!\d)"),
+    _notation("/.", ("/19", "/20", ".19", ".20"), rf"(?<!\d){_D}[/.]{_M}[/.]{_Y}(?!\d)"),
+    _notation("年", ("年",), rf"(?<!\d){_Y}年(?:{_M}月(?:份|{_D}[日号]?)?)?"),
+    _notation("月", ("月",), rf"(?<![\d.]){_M}月(?:{_D}[日号]?|份)?(?!\d)"),
+    _notation(
+        None,
+        tuple(name[:3] for name in _MONTHS),
+        rf"\b{_D}(?:st|nd|rd|th)?(?: of)? (?P<n>{_NAMES})\b\.?(?:,? {_Y}\b)?",
+        rf"\b(?P<n>{_NAMES})\b\.? {_D}(?:st|nd|rd|th)?\b(?![:\d])(?:,? {_Y}\b)?",
+        rf"\b(?P<n>{_NAMES}) {_Y}\b",
+        r"\b(?:in|by|until|till|since|from|this|next|last|early|late|mid|every|for|to) "
+        rf"(?P<n>{_NAMES})\b",
+        rf"\b(?P<n>{'|'.join(name for name in _MONTHS if name not in ('may', 'march'))})\b",
+        sign=rf"\b(?:{_NAMES})\b",
+    ),
+    _notation(
+        "/",
+        ("/",),
+        rf"(?<![\d./-]){_M}/{_D}(?![\d/])",
+        rf"(?<![\d./-]){_D}/{_M}(?![\d/])",
+        sign=r"/(?:(?<=(?<![\d./-])\d/)|(?<=(?<![\d./-])[0-3]\d/))[0-3]?\d(?![\d/])",
+    ),
+    _notation("-", ("-",), r"(?<![\d.-])(?P<m>0[1-9]|1[0-2])-(?P<d>0[1-9]|[12]\d|3[01])(?![\d-])"),
+    _notation("日号", ("日", "号"), rf"(?<!\d)(?<!第){_D}(?:日|号(?!\d|{_NUMBERED}))"),
+    _notation(
+        "snrt",
+        ("st", "nd", "rd", "th"),
+        rf"\b(?:the )?{_D}(?:st|nd|rd|th)\b(?! (?!(?:{_AFTER_DAY})\b)[a-z])",
+    ),
+    _notation(
+        None,
+        (" 19", " 20"),
+        rf"\b(?:in|since|from|until|by|during|of|year|back in) {_Y}\b",
+    ),
 )
-_AT_HOURS = tuple(f"at {digit}" for digit in range(1, 10))
 _AM_PM = r"(?P<ap>a\.?m\b\.?|p\.?m\b\.?)"
 _PART = r"(?P<p>上午|早上|早晨|清晨|凌晨|中午|下午|傍晚|晚上|夜里|夜间|午后|今晚|每晚|当晚|晚)?"
-_TIMES = tuple(
-    (needles, tuple(map(re.compile, patterns)))
-    for needles, *patterns in (
-        (
-            (":",),
-            rf"{_PART}的?(?<![\d.])(?<!\d:)(?P<h>[01]?\d|2[0-4]):(?P<mi>[0-5]\d)(?!\d|:\d)"
-            rf"(?: ?{_AM_PM})?",
-        ),
-        (
-            ("am", "a.m", "pm", "p.m"),
-            rf"\b(?P<h>1[0-2]|0?[1-9])(?:\.(?P<mi>[0-5]\d))? ?{_AM_PM}",
-        ),
-        (
-            ("点",),
-            rf"{_PART}的?(?<![\d.])(?P<h>1?\d|2[0-4])点(?:钟|整)?(?P<q>半|[一1]刻|[三3]刻)?"
-            r"(?:(?P<mi>[0-5]?\d)分?)?(?!\d|[万倍亿])",
-        ),
-        (
-            ("clock",),
-            r"\b(?P<h>1[0-2]|[1-9]) o'?clock(?: in the (?P<ep>morning|afternoon|evening))?",
-        ),
-        (
-            ("half", "quarter"),
-            r"\b(?P<rel>half past|half|(?:a )?quarter past|(?:a )?quarter to) (?P<h>1[0-2]|[1-9])\b"
-            r"(?: in the (?P<ep>morning|afternoon|evening)| at (?P<at>night))?",
-        ),
-        (
-            (" in the morning", " in the afternoon", " in the evening", " at night"),
-            r"(?<![\d.:])\b(?P<h>1[0-2]|[1-9])"
-            r" (?:in the (?P<ep>morning|afternoon|evening)|at (?P<at>night))\b",
-        ),
-        (
-            _AT_HOURS,
-            r"\bat (?P<h>1[0-2]|[1-9]) (?:in the|every|each) (?P<ep>morning|afternoon|evening)",
-            r"\bat (?P<h>1[0-2]|[1-9])"
-            r"(?=[,;!?]|\.(?!\d)|$| (?:on|sharp|every|from|until|instead|now)\b)",
-        ),
-    )
+_TIMES = (
+    _notation(
+        ":",
+        (":",),
+        rf"{_PART}的?(?<![\d.])(?<!\d:)(?P<h>[01]?\d|2[0-4]):(?P<mi>[0-5]\d)(?!\d|:\d)"
+        rf"(?: ?{_AM_PM})?",
+    ),
+    _notation(
+        " .ap",
+        ("am", "a.m", "pm", "p.m"),
+        rf"\b(?P<h>1[0-2]|0?[1-9])(?:\.(?P<mi>[0-5]\d))? ?{_AM_PM}",
+    ),
+    _notation(
+        "点",
+        ("点",),
+        rf"{_PART}的?(?<![\d.])(?P<h>1?\d|2[0-4])点(?:钟|整)?(?P<q>半|[一1]刻|[三3]刻)?"
+        r"(?:(?P<mi>[0-5]?\d)分?)?(?!\d|[万倍亿])",
+    ),
+    _notation(
+        " ",
+        ("clock",),
+        r"\b(?P<h>1[0-2]|[1-9]) o'?clock(?: in the (?P<ep>morning|afternoon|evening))?",
+    ),
+    _notation(
+        None,
+        ("half", "quarter"),
+        r"\b(?P<rel>half past|half|(?:a )?quarter past|(?:a )?quarter to) (?P<h>1[0-2]|[1-9])\b"
+        r"(?: in the (?P<ep>morning|afternoon|evening)| at (?P<at>night))?",
+    ),
+    _notation(
+        " ",
+        (" in the morning", " in the afternoon", " in the evening", " at night"),
+        r"(?<![\d.:])\b(?P<h>1[0-2]|[1-9])"
+        r" (?:in the (?P<ep>morning|afternoon|evening)|at (?P<at>night))\b",
+    ),
+    _notation(
+        None,
+        ("at ",),
+        r"\bat (?P<h>1[0-2]|[1-9]) (?:in the|every|each) (?P<ep>morning|afternoon|evening)",
+        r"\bat (?P<h>1[0-2]|[1-9])"
+        r"(?=[,;!?]|\.(?!\d)|$| (?:on|sharp|every|from|until|instead|now)\b)",
+        sign=r"at [1-9]",
+    ),
 )
 _WEEKDAYS = Sought(
     ("mon", "tue", "wed", "thu", "fri", "sat", "sun", "周", "星期", "礼拜"),
@@ -135,22 +168,24 @@ _WEEKDAYS = Sought(
 )
 
 
-_HINT = re.compile(rf"\d|\b(?:{_NAMES})\b")
+_BEHIND = re.compile(r"\d(\D?)")
 
 
 def scan(text: str) -> list[Mark]:
     """Return the marks of kinds ``date`` (year, month, day), ``time`` and ``weekday`` (0 is Monday)."""
     found: list[Mark] = []
-    if _HINT.search(text):
-        for notations, reader in ((_DATES, _date), (_TIMES, _time)):
-            for needles, patterns in notations:
-                if not holds_any(needles, text):
-                    continue
-                for pattern in patterns:
-                    marks = [reader(match) for match in pattern.finditer(text)]
-                    if marks:
-                        found += marks
-                        text = blank(text, marks)
+    ends = frozenset(_BEHIND.findall(text))
+    for notations, reader in ((_DATES, _date), (_TIMES, _time)):
+        for behind, needles, sign, patterns in notations:
+            if behind is not None and ends.isdisjoint(behind):
+                continue
+            if not holds_any(needles, text) or (sign is not None and not sign.search(text)):
+                continue
+            for pattern in patterns:
+                marks = [reader(match) for match in pattern.finditer(text)]
+                if marks:
+                    found += marks
+                    text = blank(text, marks)
     return found + [mark for match in _WEEKDAYS.all_in(text) for mark in _weekdays(match)]
 
 

@@ -103,9 +103,7 @@ def _other_side_of_work(case: Case, answer: Judgement) -> bool:
 
 
 def _works(reading: Reading) -> bool:
-    return bool(reading.keys & {"work", "employed"}) or any(
-        token.section == "job" for token in reading.tokens
-    )
+    return "job" in reading.sections or bool(reading.keys & {"work", "employed"})
 
 
 def _start_and_end(case: Case, answer: Judgement) -> bool:

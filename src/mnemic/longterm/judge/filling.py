@@ -51,7 +51,8 @@ _LANGUAGES = re.compile(
 
 def value_filled(case: Case) -> Judgement | None:
     """Return ``newer`` for another value of one role, one thing owned or the language of answers."""
-    one, two = (_filled(reading.text.strip()) for reading in (case.first, case.second))
+    one = _filled(case.first.text.strip())
+    two = _filled(case.second.text.strip()) if one else None
     if one is None or two is None or one[0] != two[0] or one[1].lower() == two[1].lower():
         return None
     return newer("value_changed", sure=False)

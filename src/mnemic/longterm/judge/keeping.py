@@ -54,13 +54,15 @@ def other_person(case: Case) -> Judgement | None:
 
 def _others_own(case: Case) -> bool:
     """Whether one text is about what is his or hers and the other is not."""
-    one, two = (bool(reading.keys & _PRONOUNS) for reading in (case.first, case.second))
-    met = len(case.first.people | case.second.people) > 2
-    return one != two and not met and case.left
+    if case.first.keys.isdisjoint(_PRONOUNS) == case.second.keys.isdisjoint(_PRONOUNS):
+        return False
+    return case.left and len(case.first.people | case.second.people) <= 2
 
 
 def _same_person(one: str, two: str) -> bool:
     """Whether two ways to name a person can mean the same one: brother, elder brother."""
+    if one == two:
+        return True
     pairs = list(zip(one.split("/"), two.split("/"), strict=False))
     related = all(a == b or lexicon().covers(a, b) or lexicon().covers(b, a) for a, b in pairs)
     return related and one.count("/") == two.count("/")
@@ -121,8 +123,9 @@ def other_item(case: Case) -> Judgement | None:
 
 def _items_swapped(case: Case) -> bool:
     """Whether two things of one noun have changed sides: item 1 follows item 2."""
-    zones = [_zones(reading) for reading in (case.first, case.second)]
-    return any(zones[1].get(item, tail) != tail for item, tail in zones[0].items())
+    first = _zones(case.first)
+    second = _zones(case.second) if first else {}
+    return any(second.get(item, tail) != tail for item, tail in first.items())
 
 
 def _zones(reading: Reading) -> dict[Mark, int]:

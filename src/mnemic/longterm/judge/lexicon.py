@@ -7,6 +7,7 @@ first use. English is looked up by stems, so that every inflection of a listed w
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -40,22 +41,30 @@ class Entry:
 class Lexicon:
     """All lists: forms to entries, concepts to sections, kinds to members.
 
-    ``reach`` gives for two words (and for two stems) how many words the longest English phrase from them
-    has, ``heads`` with what a longer Chinese form begins.
+    English forms are words (or stems) with one space between. ``reach`` gives for a word (or stem) and the
+    next one how many words the longest English phrase from them has, ``heads`` with what a longer Chinese
+    form begins.
     """
 
-    english: dict[tuple[str, ...], Entry]
-    stems: dict[tuple[str, ...], Entry]
+    english: dict[str, Entry]
+    stems: dict[str, Entry]
     chinese: dict[str, Entry]
     section: dict[str, str]
     tags: dict[str, frozenset[str]]
     kinds: dict[str, frozenset[str]]
-    reach: dict[tuple[str, ...], int]
+    reach: dict[str, dict[str, int]]
     heads: frozenset[str]
 
-    def phrase(self, words: tuple[str, ...], stems: tuple[str, ...]) -> Entry | None:
-        """Return the entry of an English phrase: as written if listed so, else by its stems."""
-        return self.english.get(words) or self.stems.get(stems)
+    def word(self, text: str) -> Entry | None:
+        """Return the entry of an English word: as written if listed so, else by its stem."""
+        return self.english.get(text) or self.stems.get(stem(text))
+
+    def longest(self, words: Sequence[str], index: int) -> int:
+        """Return how many words (or stems) the longest phrase from ``index`` on may have."""
+        following = self.reach.get(words[index])
+        if following is None or index + 1 == len(words):
+            return 1
+        return following.get(words[index + 1], 1)
 
     def section_of(self, concept: str) -> str:
         """Return the section of a concept, "" for words outside the lists."""
@@ -91,8 +100,8 @@ def stem(word: str) -> str:
 @lru_cache(maxsize=1)
 def lexicon() -> Lexicon:
     """Return the lists, read once."""
-    english: dict[tuple[str, ...], Entry] = {}
-    stems: dict[tuple[str, ...], Entry] = {}
+    english: dict[str, Entry] = {}
+    stems: dict[str, Entry] = {}
     chinese: dict[str, Entry] = {}
     section_of: dict[str, str] = {}
     tags_of: dict[str, frozenset[str]] = {}
@@ -103,21 +112,23 @@ def lexicon() -> Lexicon:
                 section, tags = _header(line)
                 continue
             entry, forms_en, forms_zh = _entry(line, section, tags)
-            english |= {tuple(form.split()): entry for form in forms_en}
+            english |= dict.fromkeys(forms_en, entry)
             if section in ("person", "job"):
                 # "managed" is no manager: of who people are only the plural is looked up.
-                english |= {(*f.split()[:-1], f.split()[-1] + "s"): entry for f in forms_en}
-                english |= {(*f.split()[:-1], f.split()[-1] + "'s"): entry for f in forms_en}
+                english |= {form + "s": entry for form in forms_en}
+                english |= {form + "'s": entry for form in forms_en}
             elif section not in ("particle", "me"):
-                stems |= {tuple(stem(word) for word in form.split()): entry for form in forms_en}
+                stems |= {" ".join(map(stem, form.split())): entry for form in forms_en}
             chinese |= dict.fromkeys(forms_zh, entry)
             for concept, _ in entry.concepts:
                 section_of[concept] = section_of.get(concept, section)
                 tags_of[concept] = tags_of.get(concept, tags)
-    reach: dict[tuple[str, ...], int] = {}
+    reach: dict[str, dict[str, int]] = {}
     for phrase in (*english, *stems):
-        if len(phrase) > 1:
-            reach[phrase[:2]] = max(len(phrase), reach.get(phrase[:2], 1))
+        first, *rest = phrase.split(" ")
+        if rest:
+            following = reach.setdefault(first, {})
+            following[rest[0]] = max(1 + len(rest), following.get(rest[0], 1))
     heads = frozenset(form[:end] for form in chinese for end in range(1, len(form)))
     return Lexicon(english, stems, chinese, section_of, tags_of, _kinds(section_of), reach, heads)
 
@@ -134,7 +145,7 @@ def _entry(line: str, section: str, tags: frozenset[str]) -> tuple[Entry, list[s
     concepts = tuple((name.lstrip("-"), -1 if name.startswith("-") else 1) for name in names)
     flags = frozenset(word[1:] for word in words[1:])
     left, _, right = forms.partition("|")
-    english = [form.strip() for form in left.split(",") if form.strip()]
+    english = [" ".join(form.split()) for form in left.split(",") if form.strip()]
     chinese = right.split()
     plain = frozenset(name for name, _ in concepts)
     return Entry(concepts, flags, section, tags, plain), english, chinese

@@ -64,9 +64,6 @@ def _clock(mark: Mark) -> tuple[int, bool]:
 
 def blank(text: str, marks: list[Mark]) -> str:
     """Return the text with the spans of the marks blanked out, positions unchanged."""
-    if not marks:
-        return text
-    chars = list(text)
     for mark in marks:
-        chars[mark.start : mark.end] = "\x00" * (mark.end - mark.start)
-    return "".join(chars)
+        text = text[: mark.start] + "\x00" * (mark.end - mark.start) + text[mark.end :]
+    return text

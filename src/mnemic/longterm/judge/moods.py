@@ -55,18 +55,17 @@ _TENSES = {
 def flags_of(words: list[Word], text: str) -> frozenset[str]:
     """Return the flags of the words (change, end, plan, soon, done, past, now, also) and tenses."""
     habit = "每" in text
-    flags = {
-        flag
-        for word in words
-        if word.entry and not (habit and word.text.startswith("要"))
-        for flag in word.entry.flags
-    }
+    copulas = word_set("copulas")
+    flags: set[str] = set()
+    for word in words:
+        if word.text in copulas:
+            flags.add("states")
+        if word.entry and word.entry.flags and not (habit and word.text.startswith("要")):
+            flags |= word.entry.flags
     if not flags.isdisjoint(_TIMES) and _follows_event(words):
         flags -= _TIMES
-    copulas = word_set("copulas")
-    if any(word.text in copulas for word in words):
-        flags.add("states")
-    return frozenset(flags | {flag for flag, tense in _TENSES.items() if tense.is_in(text)})
+    flags.update(flag for flag, tense in _TENSES.items() if tense.is_in(text))
+    return frozenset(flags)
 
 
 def _follows_event(words: list[Word]) -> bool:
@@ -79,27 +78,41 @@ def _follows_event(words: list[Word]) -> bool:
 
 def verb_at(words: list[Word], marks: list[Mark]) -> int:
     """Return where the verb (or, without one, the value) starts; past any end when there is none."""
-    copulas = word_set("copulas")
-    copula = next((word.start for word in words if word.text in copulas), None)
-    before = (word for word in words if copula is not None and word.start < copula)
-    if copula is not None and not any(word.text in _SPEAKERS for word in before):
+    copula = _copula_at(words)
+    if copula is not None:
         return copula
+    pivots = word_set("pivots")
     for word in words:
         # In "run 41" and "test 5" the word is a noun, whatever else it may be.
-        if _is_verb(word) and not _is_numbered(word, marks):
+        if _is_verb(word, pivots) and not _is_numbered(word, marks):
             return word.start
     spots = [mark.start for mark in marks if not mark.is_item]
     spots += [word.start for word in words if word.entry and word.entry.section == "period"]
     return min((spot for spot in spots if spot > 0), default=_NO_VERB)
 
 
+def _copula_at(words: list[Word]) -> int | None:
+    """Return where the first copula starts, unless a speaker stands before it."""
+    copulas = word_set("copulas")
+    speaker = _NO_VERB
+    for word in words:
+        if word.text in copulas:
+            return word.start if speaker >= word.start else None
+        if word.text in _SPEAKERS:
+            speaker = min(speaker, word.start)
+    return None
+
+
 def _is_numbered(word: Word, marks: list[Mark]) -> bool:
+    if not marks:
+        return False
     end = word.start + len(word.text)
     near = [mark.noun for mark in marks if mark.is_item and end <= mark.start <= end + 8]
     return bool(near) and (stem(word.text) in near or word.text[-2:] in near)
 
 
-def _is_verb(word: Word) -> bool:
-    if word.text in _SPEAKERS or word.text in word_set("pivots"):
+def _is_verb(word: Word, pivots: frozenset[str]) -> bool:
+    text, entry = word.text, word.entry
+    if text in pivots or text in _SPEAKERS:
         return True
-    return word.entry is not None and ("verb" in word.entry.tags or bool(word.entry.flags & _MOODS))
+    return entry is not None and ("verb" in entry.tags or not entry.flags.isdisjoint(_MOODS))

@@ -17,7 +17,7 @@ __all__ = ["name_after", "name_before"]
 
 _REACH = 40
 _ENGLISH = re.compile(
-    r"(?:(?P<before>[a-z']+)[^a-z0-9㐀-鿿]{1,2})?(?P<noun>[a-z][a-z'&]*+)"
+    r"(?<![a-z])(?:(?P<before>[a-z']+)[^a-z0-9㐀-鿿]{1,2})?(?P<noun>[a-z][a-z'&]*+)"
     r"(?: ?(?P<sign>#)| (?P<label>no\.?|nr\.?|number|num\.?|id))?[ _#-]?$"
 )
 _ENGLISH_WORDS = 3
@@ -26,6 +26,8 @@ _HAN = re.compile(r"(?P<run>[㐀-鿿]{1,6}?)(?P<label>编号为?|序号|代号|�
 _HAN_REACH = 11
 """Characters that a match of ``_HAN`` spans at most, with a line end behind it."""
 _ENDS_HAN = re.compile(r"[㐀-鿿][ #]?$")
+_ENDS_ENGLISH = frozenset("abcdefghijklmnopqrstuvwxyz'&#._- \n")
+"""Characters in one of which a match of ``_ENGLISH`` ends."""
 _AFTER = re.compile(r"(?P<mark>号)?(?P<run>[㐀-鿿]{0,3})")
 _NOT_NOUNS = frozenset({"particle", "flag", "me", "axis", "period", "part", "season"})
 _VERSIONED = frozenset({"plang", "editor", "database", "queue", "os", "framework", "testtool"})
@@ -41,19 +43,23 @@ _MEASURES = "条个种件项章节名位台本张只次回部集期轮批组班�
 
 def name_before(text: str, start: int, end: int) -> str | None:
     """Return the noun before ``start`` that the number up to ``end`` names, None if it measures."""
+    last = text[start - 1 : start]
+    in_front = text.startswith(":", end)
+    if not in_front and last not in _ENDS_ENGLISH and not "㐀" <= last <= "鿿":
+        return None
     near = text[max(0, start - _REACH) : start]
-    if _is_heading(text, start, end):
+    if in_front and _is_heading(text, start, end):
         # "Preference 10: dark mode" has a heading, whatever its word means elsewhere.
         return re.split(r"[ #_-]", near.strip(" #_-"))[-1]
-    if near.endswith("#"):
+    if last == "#":
         return _english(near) or ""
     return _chinese(near) if _ENDS_HAN.search(near, max(0, len(near) - 3)) else _english(near)
 
 
 def _is_heading(text: str, start: int, end: int) -> bool:
-    """Whether a text starts with a numbered heading and a colon that belongs to no clock time."""
-    colon = text.startswith(":", end) and not text[end + 1 : end + 2].isdigit()
-    return colon and start > 0 and _HEADING.match(text, 0, start) is not None
+    """Whether a text starts with a numbered heading, whose colon belongs to no clock time."""
+    timed = text[end + 1 : end + 2].isdigit()
+    return not timed and start > 0 and _HEADING.match(text, 0, start) is not None
 
 
 def name_after(text: str, end: int, *, ordinal: bool) -> str | None:
@@ -61,8 +67,10 @@ def name_after(text: str, end: int, *, ordinal: bool) -> str | None:
 
     ``ordinal`` tells that 第 stands before the number.
     """
+    if not (ordinal or text.startswith("号", end)):
+        return None
     match = _AFTER.match(text, end)
-    if match is None or not (match["mark"] or ordinal):
+    if match is None:
         return None
     run = match["run"].rstrip("了的是在吧呢")
     if ordinal and len(run) > 1 and run[0] in _MEASURES:
@@ -105,8 +113,7 @@ def _names(noun: str) -> bool:
 
 
 def _entry(word: str) -> Entry | None:
-    lists = lexicon()
-    return lists.english.get((word,)) or lists.stems.get((stem(word),))
+    return lexicon().word(word)
 
 
 def _can_be_named(entry: Entry) -> bool:

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import re
 
-from mnemic.longterm.judge.seeking import Sought, plain
+from mnemic.longterm.judge.seeking import plain
+from mnemic.text import holds_any
 
 __all__ = ["chinese_number", "with_digits"]
 
@@ -50,18 +51,13 @@ _YEARS_OLD = re.compile(r"(?<=\d)[ -]years?[ -]old\b", re.IGNORECASE)
 _COUNTED = re.compile(
     r" (?!(?:of|more|day|another|who|that|which|can|is|was|i|we|you|and|or|in|on|at|for|to)\b)[a-z]"
 )
+_SPOKEN = ("quarter", "and a half", "一刻钟")
 _QUARTERS = (
-    (Sought(("quarter",), re.compile(r"\bthree[ -]quarters of an hour\b", re.I)), "45 minutes"),
-    (Sought(("quarter",), re.compile(r"\b(?:a )?quarter of an hour\b", re.I)), "15 minutes"),
-    (
-        Sought(
-            ("and a half",),
-            re.compile(r"\ban hour and a half\b|\bone and a half hours\b", re.I),
-        ),
-        "1.5 hours",
-    ),
-    (Sought(("and a half",), re.compile(r"\bone and a half\b", re.I)), "1.5"),
-    (Sought(("一刻钟",), re.compile(r"一刻钟")), "15分钟"),
+    (re.compile(r"\bthree[ -]quarters of an hour\b", re.I), "45 minutes"),
+    (re.compile(r"\b(?:a )?quarter of an hour\b", re.I), "15 minutes"),
+    (re.compile(r"\ban hour and a half\b|\bone and a half hours\b", re.I), "1.5 hours"),
+    (re.compile(r"\bone and a half\b", re.I), "1.5"),
+    (re.compile(r"一刻钟"), "15分钟"),
 )
 # A piece of every number word and of every word for a place in a row.
 _SPELT = re.compile(
@@ -77,6 +73,7 @@ _AFTER = (
     r"|英[里尺寸镑]|厘米|毫米|毫秒|小时|分钟|星期|礼拜|美元|欧元|英镑|日元|平方|摄氏|人|室|线|副|顿|颗|间|所|盏|股|成|环)"
 )
 _COUNTER = re.compile(_AFTER)
+_NUMERAL = re.compile("[零〇一二两俩仨三四五六七八九十百千万亿]")
 _CHINESE = re.compile(
     r"(第|百分之|周|星期|礼拜|初)?(?<!\d)([零〇一二两俩仨三四五六七八九十百千万亿]+)(?:点([零一二三四五六七八九]+)(?=倍|[万亿]|公|米|斤|%))?"
     rf"(半)?(?={_AFTER})?"
@@ -146,9 +143,9 @@ def chinese_number(text: str) -> int | None:
 def with_digits(text: str) -> str:
     """Return the folded text with number words written in digits."""
     low = plain(text)
-    for quarters, minutes in _QUARTERS:
-        if quarters.may_be_in(low):
-            text = quarters.pattern.sub(minutes, text)
+    if holds_any(_SPOKEN, low):
+        for quarters, minutes in _QUARTERS:
+            text = quarters.sub(minutes, text)
     if "米" in low:
         text = _METRES.sub(_metres, text)
     spelt = _SPELT.search(low) is not None
@@ -161,11 +158,9 @@ def with_digits(text: str) -> str:
 
 
 def _chinese(text: str) -> str:
-    if text.isascii():
+    if not _NUMERAL.search(text):
         return text
-    runs = list(_CHINESE.finditer(text))
-    if not runs:
-        return text
+    runs = _CHINESE.finditer(text)
     spared = [match.span() for match in _IDIOMS.finditer(text)]
     pieces: list[str] = []
     last = 0

@@ -34,6 +34,7 @@ _MEMORY = re.compile(r"memory|\bram\b|disk|drive|storage|内存|硬盘|磁盘|�
 _WEIGHT = re.compile(r"weigh|\bheavy\b|体重|重量|lift")
 _CURRENCIES = {"$": "usd", "€": "eur", "£": "gbp", "¥": "cny"}
 _LABEL = re.compile(r"(?:\b(?:no|nr)\b\.? ?|#)$")
+_RANKS = frozenset({"st", "nd", "rd", "th"})
 _RANK = re.compile(r"(?:st|nd|rd|th) (?P<noun>[a-z]{3,})")
 _OFTEN = Sought(
     ("twice", "once "), re.compile(r"\b(?:(?P<twice>twice)|once(?= (?:a|per|every|each|in)\b))")
@@ -90,11 +91,12 @@ def scan(text: str) -> list[Mark]:
 
 def _item(match: re.Match[str], text: str) -> Mark | None:
     """Return the number as the name of a thing: its noun stays in the text as a word."""
-    if not match["num"] or match["v"] or match["mul"]:
+    number, version, multiplier = match.group("num", "v", "mul")
+    if not number or version or multiplier:
         return None
-    start, end = match.start("num"), match.end("num")
-    ordinal = text[max(0, start - 1) : start] == "第"
-    rank = _RANK.match(text, end)
+    start, end = match.span("num")
+    ordinal = text.endswith("第", 0, start)
+    rank = _RANK.match(text, end) if text[end : end + 2] in _RANKS else None
     after = rank["noun"] if rank else _noun_after(text, end, ordinal=ordinal)
     before = None if ordinal else name_before(text, start, end)
     if after is None and (before is None or match["neg"] == "minus "):
@@ -106,7 +108,7 @@ def _item(match: re.Match[str], text: str) -> Mark | None:
     hao = after is not None and text[end : end + 1] == "号"
     end = rank.start("noun") if rank else end
     noun = before if after is None or not (before is None or hao) else after
-    return Mark("item", _version(match["num"]), start - ordinal, end + hao, noun or "")
+    return Mark("item", _version(number), start - ordinal, end + hao, noun or "")
 
 
 def _noun_after(text: str, end: int, *, ordinal: bool) -> str | None:
@@ -124,24 +126,26 @@ def _measures(match: re.Match[str], text: str, noun: str) -> bool:
 
 
 def _amount(match: re.Match[str], text: str) -> Mark:
-    if match["cur"]:
-        value = _float(match["money"]) * _MULTIPLIERS.get(match["mm"] or "", 1.0)
-        return Mark("money", (_CURRENCIES[match["cur"]], value), *match.span())
+    currency, money, thousands, version, minus, number, multiplier, half = match.groups()
+    start, end = match.span()
+    if currency:
+        value = _float(money) * _MULTIPLIERS.get(thousands or "", 1.0)
+        return Mark("money", (_CURRENCIES[currency], value), start, end)
     pattern, table = _units()
-    unit = pattern.match(text, match.end())
-    if match["half"]:
-        value = 0.5 if match["half"].startswith(("半", "half")) else 1.0
-    elif match["num"].count(".") > 1 or match["v"] or (not unit and "." in match["num"]):
-        return Mark("number", _version(match["num"]), *match.span())
+    unit = pattern.match(text, end)
+    if half:
+        value = 0.5 if half.startswith(("半", "half")) else 1.0
+    elif version or ("." in number and (not unit or number.count(".") > 1)):
+        return Mark("number", _version(number), start, end)
     else:
-        value = _float(match["num"]) * _MULTIPLIERS.get(match["mul"] or "", 1.0)
-        value = -value if match["neg"] else value
+        value = _float(number) * _MULTIPLIERS.get(multiplier or "", 1.0)
+        value = -value if minus else value
     if unit is None:
-        return Mark("number", (value,), *match.span())
+        return Mark("number", (value,), start, end)
     kind, factor = _in_context(unit["unit"], text) or table[unit["unit"]]
     if unit["more"] or unit["rest"]:
         value += 0.5
-    return _measured(kind, value, factor, match.start(), unit.end())
+    return _measured(kind, value, factor, start, unit.end())
 
 
 def _in_context(unit: str, text: str) -> tuple[str, float] | None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from dataclasses import dataclass
+from functools import cached_property
+from operator import attrgetter
 
 from mnemic.longterm.judge import dates, quantities
 from mnemic.longterm.judge.folding import fold_cased
@@ -20,30 +22,46 @@ from mnemic.longterm.judge.words import Word, words_of
 
 __all__ = ["Reading", "read", "reading_once"]
 
+_start = attrgetter("start")
 _QUOTED = re.compile(r'"([^"]{1,60})"|(?<!\w)\'([^\']{1,60})\'(?!\w)')
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(eq=False)
 class Reading:
-    """One statement, taken apart.
+    """One statement, taken apart; what few rules ask for is found when the first of them does.
 
-    ``subject`` is ``me`` or the person it is about, ``people`` everybody mentioned, ``pivot`` where the
-    verb starts, ``breaks`` where clauses end, ``quoted`` what stands in quote marks and where,
-    ``cast`` the people in the order of the sentence, ``text`` the folded text with its capitals, ``keys``
-    the concepts whatever their sign.
+    ``subject`` is ``me`` or the person it is about, ``pivot`` where the verb starts, ``quoted`` what stands
+    in quote marks and where, ``text`` the folded text with its capitals, ``keys`` the concepts whatever
+    their sign, ``sections`` theirs.
     """
 
+    words: list[Word]
     tokens: tuple[Token, ...]
     marks: tuple[Mark, ...]
     subject: str
-    people: frozenset[str]
     flags: frozenset[str]
     pivot: int
-    breaks: tuple[int, ...]
     quoted: tuple[tuple[str, int], ...]
-    cast: tuple[Part, ...]
     text: str
     keys: frozenset[str]
+    sections: frozenset[str]
+
+    @cached_property
+    def people(self) -> frozenset[str]:
+        """Everybody mentioned."""
+        return people_in(self.words)
+
+    @cached_property
+    def cast(self) -> tuple[Part, ...]:
+        """The people in the order of the sentence."""
+        return cast_of(self.words, self.text)
+
+    @cached_property
+    def breaks(self) -> tuple[int, ...]:
+        """Where clauses end."""
+        joints = word_set("joints")
+        ends = (w for w in self.words if (w.stop and w.text != "、") or w.text in joints)
+        return tuple(word.start for word in ends)
 
     @property
     def is_han(self) -> bool:
@@ -70,31 +88,27 @@ def read(text: str) -> Reading:
     marks = dates.scan(digits)
     rest = blank(digits, marks)
     amounts = quantities.scan(rest)
-    marks = sorted(marks + amounts, key=lambda mark: mark.start)
+    marks = sorted(marks + amounts, key=_start)
     same_length = len(cased) == len(digits)
-    words = named_users(words_of(blank(rest, amounts), cased if same_length else digits))
+    words = words_of(blank(rest, amounts), cased if same_length else digits)
+    words = named_users(words, digits)
+    sections = {word.entry.section for word in words if word.entry is not None}
     subject, said_by = subject_of(words)
     pivot = verb_at(words, marks)
-    setting = Setting(pivot, said_by, acts_as_person(words, pivot), _names_job(words))
+    setting = Setting(pivot, said_by, acts_as_person(words, pivot, sections), "job" in sections)
     tokens = tokens_of(words, setting)
-    joints = word_set("joints")
     return Reading(
+        words,
         tokens,
         tuple(marks),
         subject,
-        people_in(words),
         flags_of(words, digits),
         pivot,
-        tuple(w.start for w in words if (w.stop and w.text != "、") or w.text in joints),
         _quotes(digits),
-        cast_of(words, cased),
         cased,
-        frozenset(token.key for token in tokens),
+        frozenset([token.key for token in tokens]),
+        frozenset([token.section for token in tokens]),
     )
-
-
-def _names_job(words: list[Word]) -> bool:
-    return any(word.entry is not None and word.entry.section == "job" for word in words)
 
 
 def _quotes(text: str) -> tuple[tuple[str, int], ...]:

@@ -7,12 +7,13 @@ needles: where none of them is in the text, the pattern cannot match and is not 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import groupby
 
 from mnemic.text import holds_any
 
-__all__ = ["Sought", "plain"]
+__all__ = ["Sought", "any_of", "plain"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,20 +23,30 @@ class Sought:
     needles: tuple[str, ...]
     pattern: re.Pattern[str]
 
-    def may_be_in(self, text: str) -> bool:
-        """Whether the text holds a needle."""
-        return holds_any(self.needles, text)
-
     def is_in(self, text: str) -> bool:
         """Whether the pattern matches somewhere in a text."""
-        return self.may_be_in(text) and self.pattern.search(text) is not None
+        return holds_any(self.needles, text) and self.pattern.search(text) is not None
 
     def all_in(self, text: str) -> Iterator[re.Match[str]]:
         """Yield the matches in a text."""
-        return self.pattern.finditer(text) if self.may_be_in(text) else iter(())
+        return self.pattern.finditer(text) if holds_any(self.needles, text) else iter(())
 
 
 def plain(text: str) -> str:
     """Return folded text in lower case, with one i where patterns that ignore case know three."""
     low = text.lower()
     return low if low.isascii() else low.replace("i̇", "i").replace("ı", "i")
+
+
+def any_of(words: Iterable[str]) -> str:
+    """Return a pattern that finds where one of the words starts; it tells no more than that there is one.
+
+    Words that begin alike are told apart from there on: many words cost little more than a few.
+    """
+    beginnings = groupby(sorted(words), key=lambda word: word[:1])
+    return "|".join(first and re.escape(first) + _rests(group) for first, group in beginnings)
+
+
+def _rests(words: Iterable[str]) -> str:
+    rests = [word[1:] for word in words]
+    return re.escape(rests[0]) if len(rests) == 1 else f"(?:{any_of(rests)})"

@@ -73,12 +73,14 @@ _OWNED |= {"computer": "computer", "camera": "camera", "motorbike": "motorbike"}
 _MEASURED = {"listen": "port", "version": "version", "budget": "budget", "timeout": "timeout"}
 _MEASURED |= {key: key for key in ("retry", "cost", "memory", "disk", "interval", "index", "cpu")}
 _MEASURED |= {"temperature_thing": "temperature", "brightness": "brightness", "cache": "cache"}
+_MEASURES = frozenset(_MEASURED)
 _STACK = frozenset({"database", "queue", "framework", "testtool", "cloud", "ci", "vcs", "pkgtool"})
 _STACK |= {"proxy", "os", "license", "plang"}
 _VALUED = _MEASURED.keys() | _OWNED.keys()
 _THINGS = frozenset({"", "animal", "leisure", "noun", "room", "device", "env", "side", "platform"})
 _THINGS |= {"workplace", "dish"}
 _EVENTS = frozenset({"meet", "deploy", "test", "review", "start", "leave_at", "arrive", "end_at"})
+_DATED = _EVENTS | {"date"}
 _TEMPORAL = frozenset({"date", "weekday", "time"})
 _PLACES = frozenset({"city", "spot", "workplace", ""})
 
@@ -134,7 +136,7 @@ def _states(reading: Reading) -> Iterator[str]:
         sides_of_work(reading) & {"employer", "away"} or asks_workplace(reading.text)
     ):
         yield "employer"
-    jobs = any(t.section == "job" for t in reading.tokens)
+    jobs = "job" in reading.sections
     if jobs or ("work" in keys and "end" in reading.flags) or asks_job(reading.text):
         yield "job"
     if jobs and "work" not in keys and any(map(_is_workplace, reading.tokens)):
@@ -145,11 +147,11 @@ def _states(reading: Reading) -> Iterator[str]:
 
 def _has_home(reading: Reading) -> bool:
     """Whether "live" is said of a home: no software, no living that is earned, and a place or a move."""
-    if any(t.section in _STACK for t in reading.tokens):
+    if not reading.sections.isdisjoint(_STACK):
         return False
     if "for a living" in reading.text.lower():
         return False
-    placed = any(t.section in _PLACES or t.key == "hometown" for t in reading.tokens)
+    placed = "hometown" in reading.keys or not reading.sections.isdisjoint(_PLACES)
     return placed or "change" in reading.flags or asks_home(reading.text)
 
 
@@ -226,11 +228,9 @@ def _manners(reading: Reading) -> Iterator[str]:
 def _of_things(reading: Reading, asked: bool, text: str) -> Iterator[str]:
     subject = _subject_of(reading)
     holder = subject or "user"
-    measured = (asked and bool(subject)) or any(
-        m.kind not in _TEMPORAL and not m.is_item for m in reading.marks
-    )
+    measured = _is_measured(reading, asked and bool(subject))
     for token in reading.tokens:
-        if token.key in _MEASURED and (measured or "change" in reading.flags):
+        if measured and token.key in _MEASURED:
             yield f"{holder}/{_MEASURED[token.key]}"
         elif token.section in _STACK and token.sign > 0 and _runs_on(reading):
             yield f"{holder}/{token.section}"
@@ -244,6 +244,15 @@ def _of_things(reading: Reading, asked: bool, text: str) -> Iterator[str]:
         yield f"{holder}/date"
 
 
+def _is_measured(reading: Reading, asked: bool) -> bool:
+    """Whether a text gives (or asks for, or changes) the amount of something that has one."""
+    if reading.keys.isdisjoint(_MEASURES):
+        return False
+    if asked or "change" in reading.flags:
+        return True
+    return any(mark.kind not in _TEMPORAL and not mark.is_item for mark in reading.marks)
+
+
 def _runs_on(reading: Reading) -> bool:
     stated = reading.flags & {"states", "change"}
     return bool(reading.keys & {"choose", "make", "set"} or stated) and "like" not in reading.keys
@@ -251,10 +260,10 @@ def _runs_on(reading: Reading) -> bool:
 
 def _is_dated(reading: Reading, subject: str) -> bool:
     """Whether a thing (not what somebody did) has its day or hour, or is asked for it."""
-    if ME in reading.people or reading.flags & {"done", "perfect"}:
-        return False
-    event = bool(reading.keys & (_EVENTS | {"date"}))
+    event = not reading.keys.isdisjoint(_DATED)
     if not (event or (subject and reading.flags & {"states", "change"})):
+        return False
+    if reading.flags & {"done", "perfect"} or ME in reading.people:
         return False
     return any(mark.kind in _TEMPORAL for mark in reading.marks) or asks_when(reading.text)
 
@@ -262,7 +271,7 @@ def _is_dated(reading: Reading, subject: str) -> bool:
 def _subject_of(reading: Reading) -> str:
     """Return the thing that is described: its nouns and names in one order, with their numbers."""
     # The port of heron is 80, heron runs on port 80: with a number the value, no word is.
-    valued = not reading.keys.isdisjoint(_MEASURED)
+    valued = not reading.keys.isdisjoint(_MEASURES)
     words = {
         token.key
         for token in reading.tokens

@@ -6,7 +6,6 @@ the beef) and covers a list (neither meat nor fish).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from mnemic.longterm.judge.lexicon import stem
@@ -37,8 +36,7 @@ class Token(NamedTuple):
     known: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """What is known of a statement before its words: verb position, words that name its subject.
 
     ``personal`` tells that a person acts (so that "moved to" is a home), ``job`` that a job is named.
@@ -70,8 +68,9 @@ class _Scope:
     def __init__(self, setting: Setting) -> None:
         self.tokens: list[Token] = []
         self.joined = False
-        self._setting = setting
+        self._pivot, self._dropped, self._personal, self._job = setting
         self._roles, self._listing = word_set("roles"), word_set("listing")
+        self._verbs_light = word_set("light")
         self._negated, self._role, self._spread = False, "", ""
         self._light: int | None = None
         self._clause = 0
@@ -87,38 +86,40 @@ class _Scope:
 
     def take(self, word: Word) -> None:
         """Add one word."""
-        entry = word.entry
-        for concept, sign in entry.concepts if entry else ((stem(word.text), 1),):
+        text, entry = word.text, word.entry
+        for concept, sign in ((stem(text), 1),) if entry is None else entry.concepts:
             if concept == "not":
                 if self._negated and self._light is not None:
                     self.close()
                 self._negated, self._light = not self._negated, None
             elif not self._skipped(word, concept):
                 self._add(word, concept, sign)
-        role = word.text.rsplit(" ", 1)[-1]
+        role = text.rsplit(" ", 1)[-1] if " " in text else text
         if role in self._roles:
             self._role = role
         particle = entry is not None and not entry.concepts
-        self.joined = word.text in self._listing or (self.joined and particle)
+        self.joined = text in self._listing or (self.joined and particle)
 
     def _skipped(self, word: Word, concept: str) -> bool:
-        if concept == "at" or word.start in self._setting.dropped:
+        if concept == "at" or word.start in self._dropped:
             return True
-        if concept == "work" and word.text in _WORK_LIGHT and not self._setting.job:
+        if concept not in _PERSONAL:
+            return False
+        if concept == "work" and word.text in _WORK_LIGHT and not self._job:
             return True
         changes = word.entry is not None and "change" in word.entry.flags
-        return concept in _PERSONAL and changes and not self._setting.personal
+        return changes and not self._personal
 
     def _add(self, word: Word, concept: str, sign: int) -> None:
         text, entry, start, _, name = word
         section = entry.section if entry else ""
-        tail, known = start >= self._setting.pivot, entry is not None
+        tail, known = start >= self._pivot, entry is not None
         at = len(self.tokens)
         self.tokens.append(
             Token(concept, section, sign, text, start, tail, self._role, name, known)
         )
         self._role = ""
-        if self._negated and concept in word_set("light") and sign > 0:
+        if self._negated and concept in self._verbs_light and sign > 0:
             self._light = at if self._light is None else self._light
         elif self._negated or (self.joined and _alike(section, self._spread)):
             self._turn(at)

@@ -17,11 +17,12 @@ __all__ = ["Word", "words_of"]
 
 _RUN = re.compile(
     r"(?P<zh>[㐀-鿿]+)|(?P<en>[^\W\d_㐀-鿿][\w'+#&-]*(?:\.(?!\d)[^\W\d_㐀-鿿][\w-]*)*)"
-    r"|(?P<stop>[.,;:!?。、！？；，：()\n])|(?P<quote>[\"'])|(?P<sign>[👍👎✅❌✔✖🚫❤💔])"
+    r"|(?P<stop>[.,;:!?。、！？；，：()\n])|(?P<sign>[👍👎✅❌✔✖🚫❤💔])"
 )
 _CALLED = frozenset("小老阿")
 # 外套 is a coat, whatever 外 and 套 are alone; 都是 stays two particles.
 _LIGHT = frozenset("是的了就都会能要在把被给让很太不也还这那它们着过请每可")
+_MOODS = frozenset({"change", "end"})
 _CONTRACTED = {"'m": "", "'ve": "", "'re": "", "'ll": "will", "'d": "would", "n't": "not"}
 
 
@@ -48,8 +49,6 @@ def words_of(text: str, cased: str) -> list[Word]:
         if kind == "en":
             run.append((piece.strip("'-&"), start))
             continue
-        if kind == "quote":
-            continue
         if run:
             found += _english(run, cased, lists)
             run = []
@@ -61,42 +60,49 @@ def words_of(text: str, cased: str) -> list[Word]:
 
 
 def _english(run: list[tuple[str, int]], cased: str, lists: Lexicon) -> list[Word]:
-    texts = tuple(word for word, _ in run)
-    stems = tuple(map(stem, texts))
+    texts = [word for word, _ in run]
+    stems = list(map(stem, texts))
     found: list[Word] = []
     index = 0
     while index < len(run):
         word, start = run[index]
-        two = slice(index, index + 2)
-        longest = max(lists.reach.get(texts[two], 1), lists.reach.get(stems[two], 1))
-        name = _is_name(word, start, index, cased)
-        for size in range(min(longest, len(run) - index), 0, -1):
-            span = slice(index, index + size)
-            entry = lists.english.get(texts[span])
+        name = cased[start].isupper() and _is_name(word, start, index, cased)
+        size = 1
+        if word in lists.reach or stems[index] in lists.reach:
+            size = max(lists.longest(texts, index), lists.longest(stems, index))
+            size = min(size, len(run) - index)
+        while size:
+            if size == 1:
+                text, stemmed = word, stems[index]
+            else:
+                text = " ".join(texts[index : index + size])
+                stemmed = " ".join(stems[index : index + size])
+            entry = lists.english.get(text)
             if entry is None and not (size == 1 and name):
-                entry = lists.stems.get(stems[span])
-            # "prefers Go for scripts" is not "go for"; "service A" is not an article.
-            if entry and name and ((size > 1 and _says(entry)) or word == "a"):
-                entry = None
-            if entry and name and size == 1 and entry.flags & {"change", "end"}:
-                entry = None
-            if entry is not None:
-                found.append(Word(" ".join(texts[span]), entry, start))
-                index += size
+                entry = lists.stems.get(stemmed)
+            if entry is not None and not (name and _is_named(word, entry, size)):
+                found.append(Word(text, entry, start))
                 break
+            size -= 1
         else:
             found += _unlisted(word, start, cased, lists)
-            index += 1
+            size = 1
+        index += size
     return found
 
 
 def _is_name(word: str, start: int, index: int, cased: str) -> bool:
-    """Whether a word inside a sentence is written with a capital: its stem is no one's business."""
-    if not cased[start : start + 1].isupper():
-        return False
+    """Whether a word with a capital is one inside a sentence: its stem is no one's business."""
     lone = len(word) == 1 and word != "i"
     inside = index > 0 or "㐀" <= cased[:start].rstrip()[-1:] <= "鿿"
     return inside and (lone or not cased[start : start + 2].isupper())
+
+
+def _is_named(word: str, entry: Entry, size: int) -> bool:
+    """Whether a name is all that was found: "prefers Go for scripts" is not "go for"."""
+    if word == "a":  # "service A" has no article
+        return True
+    return _says(entry) if size > 1 else not entry.flags.isdisjoint(_MOODS)
 
 
 def _says(entry: Entry) -> bool:
@@ -110,7 +116,7 @@ def _unlisted(word: str, start: int, cased: str, lists: Lexicon) -> list[Word]:
             return head + (_english([(meaning, start)], cased, lists) if meaning else [])
     if "-" in word:
         pieces = [piece for piece in word.split("-") if piece]
-        known = [lists.phrase((piece,), (stem(piece),)) for piece in pieces]
+        known = [lists.word(piece) for piece in pieces]
         if pieces and all(entry is not None and entry.concepts for entry in known):
             return [Word(p, e, start) for p, e in zip(pieces, known, strict=True)]
     is_name = cased[start : start + 1].isupper()

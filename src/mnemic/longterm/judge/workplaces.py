@@ -33,7 +33,7 @@ def sides_of_work(reading: Reading) -> frozenset[str]:
     somebody works.
     """
     low = reading.text.lower()
-    sections = {token.section for token in reading.tokens}
+    sections = reading.sections
     cities = {token.text for token in reading.tokens if token.section == "city"}
     found: set[str] = set()
     if _HOME.search(low):

@@ -1,6 +1,7 @@
 """Which parts of a text may never be remembered, and what stands in their place?
 
     fold, lazy      the text without disguises, with the way back; patterns compiled on first use
+    hints           the words without which a costly pattern is not tried
     vendors, assignments, logins, commands       credentials by shape, by name, by place
     passwords, described, stated                 credentials in prose: written, told, a plain word
     cards, ids, accounts                         numbers, where a checksum exists it decides
@@ -106,11 +107,15 @@ def find_in(folded: Folded, categories: frozenset[str]) -> tuple[Finding, ...]:
     """The same of a text whose disguises are off; the ranges are those in the text as it was given."""
     possible = {"any", *(name for name, gate in _GATES.items() if gate.search(folded.text))}
     kept: list[Span] = []
-    codes = _codes(folded.text) if "number" in possible else ()
+    codes: Sequence[tuple[int, int]] | None = None if "number" in possible else ()
     for offered, gate, detect in _DETECTORS:
         if gate in possible and not offered.isdisjoint(categories):
             for span in detect(folded):
-                if span.category not in categories or _is_piece(span, codes):
+                if span.category not in categories:
+                    continue
+                if codes is None:
+                    codes = _codes(folded.text)
+                if _is_piece(span, codes):
                     continue
                 if not _MASKED.search(folded.text, span.start, span.end):
                     _keep(kept, span)

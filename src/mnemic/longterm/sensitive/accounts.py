@@ -57,11 +57,15 @@ _BACK = lazy(
 )
 _LONG = 15
 """An account number of that many digits needs no bank word, only an account word that is a bank's."""
+_NUMBERED = lazy(r"\d(?:(?:[ \-.]{0,2}\d){6}|(?<=[A-Za-z]{2}\d)\d[ -]?[A-Za-z0-9]{4})")
+"""Seven digits, fewer than any account number has, or how an IBAN begins."""
 _UNIT = lazy(r"\s?(?:元|块|万|千|美元|usd|dollars?|rmb|%|岁|天|年|月|人|个)")
 
 
 def find_accounts(folded: Folded) -> Iterator[Span]:
     """Yield each IBAN and each account number that its words name."""
+    if not _NUMBERED.search(folded.text):
+        return
     named = "iban" in folded.lower
     for match in _IBAN.finditer(folded.text):
         span = _iban_span(folded, match, named)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from mnemic.longterm.sensitive.fold import Folded, Span
+from mnemic.longterm.sensitive.hints import Hints
 from mnemic.longterm.sensitive.lazy import lazy
 from mnemic.longterm.sensitive.shapes import (
     classes,
@@ -19,7 +20,6 @@ from mnemic.longterm.sensitive.shapes import (
     is_placeholder,
     is_token_like,
 )
-from mnemic.text import holds_any
 
 _TAIL = (
     r"(?:[ _.-]?(?:id|key|value|val|string|str|text|secret|token|prod|dev|test|live|main|\d{1,3}))?"
@@ -64,12 +64,12 @@ _HARMLESS_TAIL = lazy(
 )
 _UUID = lazy(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$")
 _CODE = lazy(r"[A-Za-z_][\w.]*(?:->[\w.]*)?$")
-_HINTS = (
+_HINTS = Hints((
     "pass", "pwd", "secret", "sessdata", "key", "bduss", "ticket", "token", "credential", "contraseña",
     "session", "sessid", "cookie", "auth", "jwt", "bearer", "login", "sumo",
     "密码", "口令", "パスワード", "キー", "密钥", "秘钥", "私钥", "凭证", "凭据", "令牌", "授权码",
-)  # fmt: skip
-_SHORT_HINTS = ("pw", "sid", "ak", "sk")
+))  # fmt: skip
+_SHORT_HINTS = Hints(("pw", "sid", "ak", "sk"))
 _SHORT_HINT = lazy(r"\bpw\b|\bsid|(?<![a-z])[as]k[:=是 ]")
 
 
@@ -90,9 +90,9 @@ def find_assigned(folded: Folded) -> Iterator[Span]:
 
 
 def _is_hinted(lower: str) -> bool:
-    if holds_any(_HINTS, lower):
+    if _HINTS.in_text(lower):
         return True
-    return holds_any(_SHORT_HINTS, lower) and bool(_SHORT_HINT.search(lower))
+    return _SHORT_HINTS.in_text(lower) and bool(_SHORT_HINT.search(lower))
 
 
 def _harmless(folded: Folded, match: re.Match[str]) -> bool:

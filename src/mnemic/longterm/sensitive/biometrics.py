@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mnemic.longterm.sensitive.fold import Folded, Span
+from mnemic.longterm.sensitive.hints import Hints
 from mnemic.longterm.sensitive.lazy import lazy
 from mnemic.longterm.sensitive.numbers import before
 from mnemic.longterm.sensitive.shapes import entropy, is_blank_form
-from mnemic.text import holds_any
 
 _WORDS = lazy(
     r"指纹|指紋|掌纹|掌静脉|静脉|声纹|聲紋|虹膜|视网膜|人脸|人臉|面部|脸部|面容|步态|指静脉|耳廓|生物特征|"
@@ -21,11 +21,11 @@ _WORDS = lazy(
     r"biometric|finger ?vein|minutiae|voice ?(?:embedding|template)|speaker embedding|gait|"
     r"dna|基因|genom|genotype"
 )
-_HINTS = (
+_HINTS = Hints((
     "print", "palm", "iris", "retina", "fac", "biometric", "finger", "minutiae", "voice", "speaker", "gait",
     "dna", "geno", "纹", "紋", "静脉", "虹膜", "视网膜", "脸", "臉", "面部", "面容", "步态", "耳廓", "生物",
     "基因",
-)  # fmt: skip
+))  # fmt: skip
 _NOT_A_BODY = lazy(
     r"浏览器|设备指纹|公钥|私钥|证书|密钥|文件|镜像|browser|device|ssh|\bkey\b|\bcert|\btls\b|gpg|pgp|rsa|"
     r"ed25519|sha-?(?:1|256|512)|md5|rpm|digest|canvas|http|host|commit|content|asset|webpack|build|"
@@ -41,7 +41,7 @@ _REACH = 48
 
 def find_biometrics(folded: Folded) -> Iterator[Span]:
     """Yield each stretch of biometric data."""
-    if not (holds_any(_HINTS, folded.lower) and _WORDS.search(folded.lower)):
+    if not (_HINTS.in_text(folded.lower) and _WORDS.search(folded.lower)):
         return
     for pattern in (_BLOB, _VECTOR):
         for match in pattern.finditer(folded.text):

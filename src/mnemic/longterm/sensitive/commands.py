@@ -59,6 +59,8 @@ _PAIR = lazy(
     r"[\"'`]?(?P<value>[!-~]{6,32})(?![!-~])",
     re.I,
 )
+_JOINED = lazy(r"[/|:] ?[!-~]{6}", re.I)
+"""The end of every pair."""
 _HALF = lazy(
     r"(?:前半[段截部]?|后半[段截部]?|第[一二三]段|前[一二三四五六]位|后[一二三四五六]位|开头|结尾)"
     r"(?:[是为: =]|就是){1,3}(?P<value>[!-+\--~]{3,40})"
@@ -74,7 +76,7 @@ def find_commanded(folded: Folded) -> Iterator[Span]:
             for match in form.finditer(text):
                 if _chosen(match["value"].rstrip(".,;:)")):
                     yield _span(match)
-    for match in _PAIR.finditer(text) if "/" in text or ":" in text or "|" in text else ():
+    for match in _PAIR.finditer(text) if _JOINED.search(text) else ():
         if _is_pair(match):
             yield _span(match)
     if "半" in text or "段" in text or "位" in text:

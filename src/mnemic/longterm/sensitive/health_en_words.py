@@ -6,7 +6,7 @@ cold, a headache, stress) and allergies are left out on purpose.
 
 from __future__ import annotations
 
-__all__ = ["CONDITIONS", "DRUGS", "LABS", "TESTS"]
+__all__ = ["BEGINNINGS", "CONDITIONS", "DRUGS", "LABS", "PIECES", "TESTS"]
 
 CONDITIONS = (
     r"(?:(?:[a-z-]{3,16} ){0,2}(?:cancer|carcinoma|sarcoma|lymphoma|leuka?emia|melanoma|myeloma|glioma|"
@@ -60,3 +60,26 @@ LABS = (
     r"viral load|h(?:a)?emoglobin|uric acid|ejection fraction|bone density|hba1c|a1c|psa|tsh|cd4(?: count)?|"
     r"ferritin|egfr|white (?:blood )?cell count|platelet count|platelets|phq-?9|gad-?7|amh|hcg)"
 )
+_BEGINNING_WORDS = """
+abili abort adali adder addic alcoh allop alpra alzhe ambie amlod anaem anast anemi aneur anore antid antip
+antir aphas aripi arrhy asper asthm ativa atomo atorv atria autis bikta bipol block blood brain bulim bupro
+buspi cance carba carci cardi carve catar celia chemo chlam chole chron cirrh cital clini clomi clona cloza
+clust coeli conce concu covid creat crohn cymba cysti demen dengu depak desco diabe dialy diaze donep dulox
+dystr eczem effex ehler eject eliqu emphy enbre encep endom entec epile escit failu farxi fasti fatty ferri
+fibro fluox galls gesta glauc gliom glipi gonor haemo halop hashi heart hemog hemop herce herpe humir hunti
+hydro hyper hypot hyste infer insul jardi keppr keytr kidne klono lamic lamot letro leuka leuke levet levod
+levot lexap lipit lisin lithi liver loraz losar lupus lymph macul major malar manic marfa maste melan meman
+metfo metha methi metho methy metop mirta misca mounj myast myelo naltr narco neuro olanz osteo ozemp panic
+paral parki parox paxil plate plavi pneum postp predi predn preec proza psori psych pulmo queti remic renal
+retin rispe rital rosuv sarco schiz scler scoli semag sepsi seroq sertr sever sickl simva sleep spiro still
+strat strok subox synth syphi tamox tenof thala throm tirze topir toure trazo trigl truva tuber tumor tumou
+valpr vasec venla viral vitil vyvan warfa wegov wellb white xanax xarel zolof zolpi
+"""
+BEGINNINGS = frozenset(_BEGINNING_WORDS.split())
+"""How a word of each condition, medicine and laboratory value begins, those that a piece tells aside."""
+_PIECE_WORDS = """
+hiv aids als gout ibs copd hpv pcos ptsd ocd adhd itis ldl hdl a1c psa tsh cd4 amh hcg egfr phq gad prep uric
+traum densi stabil syndrom disease disorder
+"""
+PIECES = tuple(_PIECE_WORDS.split())
+"""What the others hold: words too short to have a beginning, and endings."""

@@ -154,6 +154,7 @@ _ASCII = lazy(
     r"(?<![a-z])(?:adhd|hiv|ptsd|ocd|covid|copd|sle|aids|ibd|pcos|als|bpd|asd|sma|ibs|cp|mds|"
     r"hpv|gerd)(?![a-z])"
 )
+_LETTERS = lazy(r"[a-z]{2}")
 _ENDING_HINT = lazy(
     r"癌|瘤|囊肿|结石|息肉|炎|综合[征症]|栓塞|脑梗|缺血|纤维化|疱疹|湿疹|荨麻疹|癣|褥疮|贫血|"
     r"三体|瘫|障碍|发作|衰竭|"
@@ -216,7 +217,7 @@ def _diseases(text: str) -> Iterator[Range]:
         begin = max(0, match.start() - 10)
         if _BODY.search(text, begin, match.start()):
             yield match.start(), match.end()
-    for match in _ASCII.finditer(text):
+    for match in _ASCII.finditer(text) if _LETTERS.search(text) else ():
         yield match.span()
 
 

@@ -49,9 +49,20 @@ def _edge(form: str) -> str:
     return rf"(?<![A-Za-z_])(?<![A-Za-z0-9]-){form}"
 
 
-STARTS = lazy(rf"(?<![0-9])(?:\d|{_edge(r'[A-Z](?=[A-Z0-9 -]{0,8}[0-9]|[A-Z0-9]{15})')})", re.I)
-"""Where a form can begin: at a number, or at a word in which digits follow soon or that is as long as the
-Italian code, whose digits may all be letters."""
+_SIX = r"\d(?:[ \-.·/:]{0,3}\d){5}"
+_NUMBER = rf"(?={_SIX}(?:[ \-.·/:+]{{0,3}}[A-Z0-9]){{2}}|\d[A-Z][A-Z0-9]\d)\d"
+_WORD = r"[A-Z](?=[A-Z]?[ -]?\d\d[ -]?\d\d|(?=[A-Z0-9]{0,8}[0-9])[A-Z0-9]{8}|[A-Z0-9]{15})"
+STARTS = lazy(rf"(?<![0-9])(?:{_NUMBER}|{_edge(_WORD)})", re.I)
+"""Where a form can begin: at six digits and two more, or the four of a Medicare beneficiary; at a letter of a
+word with four digits soon, of nine letters and digits, or as long as the Italian code, whose digits may all
+be letters."""
+SIGNS = (
+    lazy(rf"{_SIX}[ \-.·/:+(]{{0,3}}[A-Z0-9]", re.I),
+    lazy(r"\d(?:[A-Z][A-Z0-9]\d|[A-Z0-9]{4}|(?<=[A-Z0-9]{4}\d))", re.I),
+    lazy(r"[A-Za-zı]{16}"),
+)
+"""Of these a text with a form holds one. Of nine letters and digits in a row, a digit has four on one side;
+the Italian code may have none (ı is an i when case does not count)."""
 _S = r"[ \-.·/]{0,3}"
 RULES: tuple[IdRule, ...] = (
     _rule(

@@ -14,10 +14,10 @@ from importlib import import_module
 from itertools import permutations
 
 from mnemic.longterm.sensitive.fold import Folded, Span
-from mnemic.longterm.sensitive.id_rules import ANY_FORM, RULES, STARTS, IdRule
+from mnemic.longterm.sensitive.hints import Hints
+from mnemic.longterm.sensitive.id_rules import ANY_FORM, RULES, SIGNS, STARTS, IdRule
 from mnemic.longterm.sensitive.lazy import Pattern, lazy
 from mnemic.longterm.sensitive.numbers import after, before, stands_alone
-from mnemic.text import holds_any
 
 _WORDS = lazy(
     r"身份证|[一二]代证|身分證|身份證|证件号|證件號|居民证|居住证|户口|公民身份|公民号码|社保号|"
@@ -59,11 +59,11 @@ _DOCUMENT_BACK = lazy(
     r"(?:passport|pasaporte|护照|driv)",
     re.I,
 )
-_DOCUMENT_HINTS = (
+_DOCUMENT_HINTS = Hints((
     "护照", "護照", "通行证", "回乡证", "台胞证", "驾驶证", "驾照", "军官证", "居留证",
     "passport", "driv", "green card", "alien", "voter", "travel d", "führerschein", "reisepass",
     "passeport", "pasaporte", "여권", "patente",
-)  # fmt: skip
+))  # fmt: skip
 _SPLIT = lazy(
     r"身[份分][证證](?:号码?)?[^\d。;!?\n]{0,16}(?:[前后]\d{1,2}位[^\d。;!?\n]{0,4})?(?P<a>\d{3,15}[Xx]?)(?!\d)"
     r"[^\d。;!?\n]{1,16}(?:\d{1,2}位[^\d。;!?\n]{0,4})?(?P<b>\d{3,15}[Xx]?)(?!\d)"
@@ -76,8 +76,7 @@ _CODE_LIKE = lazy(r"(?=[A-Za-z]{0,3}\d{2,3}[ \-.:/]?\d{2})|\d{2}")
 def find_ids(folded: Folded) -> Iterator[Span]:
     """Yield each national identity number, and document numbers named as such."""
     context = None
-    begins = (match.start() for match in STARTS.finditer(folded.text))
-    starts = [start for start in begins if ANY_FORM.match(folded.text, start)]
+    starts = _starts(folded.text)
     for rule in RULES if starts else ():
         for match in _matches(rule.form, folded.text, starts):
             if context is None:
@@ -91,6 +90,14 @@ def find_ids(folded: Folded) -> Iterator[Span]:
     yield from _split(folded)
 
 
+def _starts(text: str) -> list[int]:
+    """Return where forms begin."""
+    if not any(sign.search(text) for sign in SIGNS):
+        return []
+    begins = (match.start() for match in STARTS.finditer(text))
+    return [start for start in begins if ANY_FORM.match(text, start)]
+
+
 def _matches(form: Pattern, text: str, starts: list[int]) -> Iterator[re.Match[str]]:
     """Yield what ``finditer`` would, looking only where a form can begin."""
     free = 0
@@ -101,7 +108,7 @@ def _matches(form: Pattern, text: str, starts: list[int]) -> Iterator[re.Match[s
 
 
 def _documents(folded: Folded) -> Iterator[Span]:
-    if not holds_any(_DOCUMENT_HINTS, folded.lower):
+    if not _DOCUMENT_HINTS.in_text(folded.lower):
         return
     for pattern in (_DOCUMENT, _DOCUMENT_BACK):
         for match in pattern.finditer(folded.text):

@@ -12,10 +12,10 @@ import re
 from collections.abc import Iterator
 
 from mnemic.longterm.sensitive.fold import Folded, Span
+from mnemic.longterm.sensitive.hints import Hints
 from mnemic.longterm.sensitive.lazy import Pattern, lazy
 from mnemic.longterm.sensitive.numbers import before
 from mnemic.longterm.sensitive.shapes import classes, entropy, is_placeholder, is_token_like
-from mnemic.text import holds_any
 
 _URL = lazy(r"://(?P<user>[^\s:/@\"'<>]{0,80}):(?P<value>[^\s/@\"'<>]{2,120})@(?=[A-Za-z0-9\[])")
 _CURL = lazy(
@@ -40,10 +40,10 @@ _NEAR = lazy(
     r"\btoken\b|password|"
     r"密匙|授权码|passphrase|auth key|license key|激活码|恢复码|recovery code|helper key|助记"
 )
-_NEAR_HINTS = (
+_NEAR_HINTS = Hints((
     "secret", "credential", "key", "token", "pass", "recovery", "凭证", "凭据", "密", "秘钥", "私钥", "口令",
     "令牌", "授权码", "激活码", "恢复码", "助记",
-)  # fmt: skip
+))  # fmt: skip
 _NOT_NEAR = lazy(
     r"\bid[\"'\s:=]{1,6}$|hash|sha|md5|commit|digest|摘要|哈希|public|公钥|checksum|url|http|/$"
 )
@@ -67,7 +67,7 @@ def find_logins(folded: Folded) -> Iterator[Span]:
         for match in _FLAG.finditer(text):
             if _strong(match["value"]):
                 yield Span("password", *match.span("value"))
-    if holds_any(_NEAR_HINTS, lower) and _NEAR.search(lower):
+    if _NEAR_HINTS.in_text(lower) and _NEAR.search(lower):
         yield from _named_blobs(folded)
 
 

@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 
 from mnemic.longterm.sensitive.fold import Folded, Span
+from mnemic.longterm.sensitive.hints import Hints
 from mnemic.longterm.sensitive.lazy import lazy
 from mnemic.longterm.sensitive.shapes import classes, is_blank_form, is_filler
-from mnemic.text import holds_any
 
 _NAME_ZH = (
     r"(?:密码锁|访问密码|提取密码|分享密码|密码|密碼|口令|暗号|通行码|pin码|pin 码|验证码|"
@@ -87,20 +87,22 @@ keepass bitwarden windows linux mysql redis postgres postgresql django flask pyt
 rc4 b2b b2c s3 ec2 iphone ios14 android gmail github gitlab docker
 """
 _STOP = frozenset(_STOP_WORDS.split())
-_HINTS_ZH = (
-    "pin",
-    "密码",
-    "密碼",
-    "口令",
-    "暗号",
-    "码",
-    "保险箱",
-    "门锁",
-    "锁屏",
-    "パスワード",
-    "暗証",
+_HINTS_ZH = Hints(
+    (
+        "pin",
+        "密码",
+        "密碼",
+        "口令",
+        "暗号",
+        "码",
+        "保险箱",
+        "门锁",
+        "锁屏",
+        "パスワード",
+        "暗証",
+    )
 )
-_HINTS_EN = ("pass", "pwd", "pin", "code", "otp", "combination", "password")
+_HINTS_EN = Hints(("pass", "pwd", "pin", "code", "otp", "combination"))
 _SHARES = ("提取码", "访问码", "邀请码", "访问密码", "提取密码", "分享密码")
 _RULES = lazy(
     r"错|忘|位|次|长度|强度|策略|不|没|别|管理|学|规则|格式|要求|至少|超过|有效期|过期|找回|加密|哈希|"
@@ -117,7 +119,7 @@ _OPEN_WORD = lazy(r"^[a-z]+$|^[A-Z][a-z]+$|^[A-Z]+$")
 def find_told(folded: Folded) -> Iterator[Span]:
     """Yield each password or code that prose gives away."""
     lower = folded.lower
-    if holds_any(_HINTS_ZH, lower):
+    if _HINTS_ZH.in_text(lower):
         for match in _ZH.finditer(folded.text):
             if _told_zh(match):
                 yield _span(match)
@@ -126,7 +128,7 @@ def find_told(folded: Folded) -> Iterator[Span]:
         for match in _BACK_ZH.finditer(folded.text):
             if _mixed(match["value"]) and not _stopped(match["value"]):
                 yield _span(match)
-    if holds_any(_HINTS_EN, lower):
+    if _HINTS_EN.in_text(lower):
         for match in _EN.finditer(folded.text):
             if _told_en(folded.text, match):
                 yield _span(match)

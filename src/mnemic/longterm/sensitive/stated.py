@@ -10,9 +10,9 @@ import re
 from collections.abc import Iterator
 
 from mnemic.longterm.sensitive.fold import Folded, Span
+from mnemic.longterm.sensitive.hints import Hints
 from mnemic.longterm.sensitive.lazy import Pattern, lazy
 from mnemic.longterm.sensitive.shapes import is_blank_form, is_filler
-from mnemic.text import holds_any
 
 _ABOUT_WORDS = """
 wrong right correct incorrect invalid valid weak strong short long longer shorter complex complicated
@@ -118,13 +118,13 @@ _ZH_DIAL = lazy(
 
 
 _HINT_WORDS = "pass kennwort pwd pw: pw= wachtwoord contrase senha пароль hasło"
-_HINTS = tuple(_HINT_WORDS.split())
+_HINTS = Hints(_HINT_WORDS.split())
 
 
 def find_stated(folded: Folded) -> Iterator[Span]:
     """Yield each password that is stated as the value of a name, plain words included."""
     lower, text = folded.lower, folded.text
-    if holds_any(_HINTS, lower):
+    if _HINTS.in_text(lower):
         yield from _named(text)
     if " with " in lower and (" as " in lower or "@" in lower):
         yield from _spans(_WITH, text)

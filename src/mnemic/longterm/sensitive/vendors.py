@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mnemic.longterm.sensitive.fold import Folded, Span
+from mnemic.longterm.sensitive.hints import Hints
 from mnemic.longterm.sensitive.lazy import Pattern, lazy
 from mnemic.longterm.sensitive.shapes import entropy, is_blank_form
 from mnemic.text import holds_any
@@ -199,6 +200,7 @@ _FAMILIES = (
 )
 
 
+_HINTS = Hints(hint for hints, _, _ in _FAMILIES for hint in hints)
 _SHORTEST = 13
 """Characters without a blank between them that each form has, those that ``_BROKEN`` begins aside."""
 _BROKEN = ("-----BEGIN", "BUNDLE_")
@@ -208,6 +210,8 @@ def find_vendor_tokens(folded: Folded) -> Iterator[Span]:
     """Yield each string that has the shape of a known family of credentials."""
     text = folded.text
     if max(map(len, text.split()), default=0) < _SHORTEST and not holds_any(_BROKEN, text):
+        return
+    if not _HINTS.in_text(text):
         return
     for hints, category, form in _FAMILIES:
         if holds_any(hints, text):

@@ -66,6 +66,13 @@ select * from {schema}.begin_write(
     %(private)s, %(model_id)s::int, %(macs)s::bytea[], %(sinces)s::timestamptz[], %(embeddings)s,
     %(slot_lists)s::text[], %(farthest)s::float8[], %(most)s::int[])
 
+-- name: begin_add
+-- The same for one text that is true from now on; the function is in migrations/0023_begin_add.sql.
+select * from {schema}.begin_add(
+    %(path)s, %(asker_scopes)s, %(asker_sessions)s, %(asker)s, %(asker_project)s, %(asker_user)s,
+    %(scope_key)s, %(chain)s::int,
+    %(private)s, %(model_id)s::int, %(mac)s, %(embedding)s, %(slots)s, %(farthest)s::float8, %(most)s::int)
+
 -- name: insert
 insert into memory_item (
     scope_key, id, scope, scope_id, owner_id, memory_type, content_enc, content_mac, source, source_id,
