@@ -795,6 +795,19 @@ async def test_whoever_is_cancelled_anywhere_leaves_a_memory_with_its_entry_or_n
     assert 2 <= rows < 82, "somebody was cancelled"
 
 
+async def test_the_very_same_text_is_found_though_its_vector_is_of_another_model(
+    known: MemoryService, connect: Connect
+) -> None:
+    owner = await connect("owner")
+    await owner.execute(
+        "with other as (insert into embedding_model (name, dims, calibration) values ('other', 3, '[]')"
+        " returning model_id)"
+        " update memory_item set model_id = other.model_id, embedding = '[1,2,3]' from other"
+    )
+    assert (await added(known, KIM, POND)).reason == "exact"
+    assert (await added(known, KIM, TREES)).outcome == "stored"
+
+
 # ---- sleepers
 
 

@@ -13,6 +13,7 @@ from conftest import Connect, Prepare, Server
 from embedding_endpoint import Endpoint, endpoint
 from mnemic import Actor, MemoryService, Turn
 from mnemic.audit import Audit
+from mnemic.embedding.follow import Reembedded
 from mnemic.embedding.models import Unusable
 from mnemic.errors import (
     Conflict,
@@ -374,6 +375,28 @@ async def test_an_endpoint_that_is_down_refuses_writes_and_leaves_search_to_the_
     assert (await memory.delete(KIM, ids[0])).count == 1, "nothing but embedding needs the model"
 
 
+@pytest.mark.parametrize("include", [("resource",), ("memory", "resource")])
+async def test_while_an_endpoint_is_down_turns_and_documents_are_found_by_their_words(
+    memory: MemoryService, narrow: Endpoint, include: tuple[str, ...]
+) -> None:
+    await fill(memory, KIM)
+    await memory.embeddings.set(KIM, narrow.url, "narrow-1")
+    await memory.sessions.append(
+        KIM, [Turn("user", "We talked about the lighthouse"), Turn("assistant", "It is 40 m high.")]
+    )
+    await memory.resources.index(KIM)
+    fern = "Ferns grow in the shade of the old oak."
+    await memory.resources.add(KIM, fern, title="Ferns")
+    narrow.down = True
+    for query, said in (("lighthouse", "We talked about the lighthouse"), ("old oak", fern)):
+        (hit, *_) = await memory.search_memories(KIM, query, include=include)
+        assert (hit.content, hit.cosine) == (said, None)
+    assert isinstance(await memory.build_context(KIM, "Where does the old oak stand?"), str)
+    narrow.down = False
+    (hit, *_) = await memory.search_memories(KIM, "old oak", include=include)
+    assert (hit.content, hit.cosine is None) == (fern, False)
+
+
 async def test_what_was_deleted_midway_leaves_no_vector_behind(
     memory: MemoryService, narrow: Endpoint, connect: Connect
 ) -> None:
@@ -536,6 +559,51 @@ async def test_a_choice_made_during_a_change_wins(
     assert await (await owner.execute("select count(*) as n from reembedding")).fetchone() == {
         "n": 0
     }
+
+
+@pytest.mark.parametrize("later", ["set", "clear"])
+async def test_a_choice_that_another_one_overtook_says_so(
+    memory: MemoryService, narrow: Endpoint, wide: Endpoint, later: str
+) -> None:
+    await fill(memory, KIM)
+    await memory.embeddings.set(KIM, wide.url, "wide-0")
+    loop, overtaking = asyncio.get_running_loop(), list[Reembedded]()
+
+    def overtake(sent: list[str]) -> None:
+        if FACTS[0] in sent and not overtaking:
+            other = (
+                memory.embeddings.set(KIM, wide.url, "wide-1")
+                if later == "set"
+                else memory.embeddings.clear(KIM)
+            )
+            overtaking.append(asyncio.run_coroutine_threadsafe(other, loop).result(20))
+
+    narrow.before = overtake
+    with pytest.raises(Conflict) as caught:
+        await memory.embeddings.set(KIM, narrow.url, "narrow-1")
+    assert caught.value.code == "embedding_settings_changed"
+    (report,) = overtaking
+    assert report.model == ("wide-1" if later == "set" else StubEmbedder.name)
+    assert (await memory.create_embeddings("kim")).name == report.model
+    assert not (await memory.embeddings.get(KIM)).changing
+
+
+async def test_two_choices_at_once_never_both_claim_to_stand(
+    memory: MemoryService, narrow: Endpoint, wide: Endpoint
+) -> None:
+    await fill(memory, KIM)
+    told = await asyncio.gather(
+        memory.embeddings.set(KIM, narrow.url, "narrow-1"),
+        memory.embeddings.set(KIM, wide.url, "wide-1"),
+        return_exceptions=True,
+    )
+    for report, model in zip(told, ("narrow-1", "wide-1"), strict=True):
+        if isinstance(report, Conflict):
+            assert report.code == "embedding_settings_changed"
+        else:
+            assert isinstance(report, Reembedded)
+            assert report.model == model
+    assert any(isinstance(report, Reembedded) for report in told)
 
 
 async def test_clearing_a_change_that_never_came_to_its_end_drops_it(

@@ -87,7 +87,7 @@ async def test_everything_is_embedded_anew_and_the_model_is_the_new_one(
         (turn, *_) = await after.search_memories(KIM, "lighthouse", include=("resource",))
         assert turn.cosine is not None
     again = await change(settings)
-    assert again.rows == 0
+    assert (done.in_use, again.rows, again.in_use, again.given_up) == (False, 0, True, None)
 
 
 async def test_the_refusal_of_another_model_names_both_widths_and_the_command(
@@ -117,8 +117,14 @@ async def test_a_process_of_the_old_model_finds_by_words_and_writes_nothing(
     memory: MemoryService, settings: Settings
 ) -> None:
     await memory.add_many(KIM, facts(5))
+    fern = "Ferns grow in the shade of the old oak."
+    await memory.resources.add(KIM, fern, title="Ferns")
     assert (await memory.search_memories(KIM, "shelf 3"))[0].cosine is not None
     await change(settings)
+    for include in (("resource",), ("memory", "resource")):
+        (hit, *_) = await memory.search_memories(KIM, "the old oak", include=include)
+        assert (hit.content, hit.cosine) == (fern, None)
+    await memory.build_context(KIM, "Where does the old oak stand?")
     with capture_logs() as logs:
         hits = await memory.search_memories(KIM, "Shelf number 3", k=1)
     assert (hits[0].content, hits[0].cosine) == (facts(4)[3].content, None)

@@ -237,6 +237,20 @@ async def test_the_last_turns_of_the_own_session_are_in_the_prompt_already(
     assert await memory.build_context(Actor("kim", session="s1"), query) == ""
 
 
+async def test_an_identifier_that_one_text_holds_is_given_to_the_prompt_among_many(
+    memory: MemoryService,
+) -> None:
+    shelves = [
+        f"Shelf {n} of the archive keeps the folders of ship number {n * 7}. " * 12
+        for n in range(250)
+    ]
+    shelves[120] += "The crane is listed as ZQ-0077-X. " + shelves[121]
+    await memory.resources.add(KIM, "\n\n".join(shelves), title="Yard")
+    for query in ("ZQ-0077-X", "what is zq-0077-x"):
+        assert "Shelf 120 " in await memory.build_context(KIM, query)
+    assert await memory.build_context(KIM, "ZQ-0078-X") == ""
+
+
 async def test_relevance_and_rank_are_two_things(memory: MemoryService) -> None:
     await talk(memory, "s1", said("The bicycle needs a new chain"))
     await talk(memory, "s2", said("Good morning"))

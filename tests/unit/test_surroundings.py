@@ -17,6 +17,7 @@ from mnemic.retrieval.surroundings import (
     TurnEvidence,
     Weights,
     coverages,
+    holds_identifier,
     likelihood,
     rank,
     reaches_floor,
@@ -117,6 +118,24 @@ def test_the_floor_rises_with_the_number_of_texts() -> None:
     assert not reaches_floor(1.14, 1_000)
     assert reaches_floor(9.0, 10**9)
     assert not reaches_floor(0.0, 0)
+
+
+@pytest.mark.parametrize(
+    ("word", "df", "held"),
+    [
+        ("qx-007777", 1, True),
+        ("v2.14.3", 3, True),
+        ("qx-007777", 4, False),
+        ("harbour", 1, False),
+        ("2024", 1, False),
+        ("room12", 1, False),
+    ],
+)
+def test_an_identifier_that_few_texts_hold_is_enough(word: str, df: int, held: bool) -> None:
+    asked, scope = replace(ASKED, lexemes=(word, "the")), replace(SCOPE, df=(df, 90))
+    assert holds_identifier(turn(1, tf=(1, 0)), asked, scope) == held
+    assert not holds_identifier(turn(1, tf=(0, 1)), asked, scope)
+    assert not holds_identifier(turn(1, tf=(1, 1)), replace(asked, lent=2), scope)
 
 
 def test_coverage_looks_two_turns_around() -> None:

@@ -48,6 +48,8 @@ class Weights:
     date: float = 0.9
 
 
+_FEW, _IDENTIFIER, _DIGITS = 3, 5, 3
+"""Texts of a scope that may hold an identifier; its least length, and digits in it."""
 NOISE = 0.1
 """Strength that a neighbour must exceed to lend any."""
 SHORT = 80
@@ -261,6 +263,22 @@ def reaches_floor(relevance: float, documents: int, floor: float = FLOOR) -> boo
     """Tell whether a turn is worth putting before a model unasked, among so many texts."""
     low, high = _SIZES
     return relevance >= floor + FLOOR_STEP * log(min(max(documents, low), high) / 100)
+
+
+def holds_identifier(row: TurnEvidence, asked: Asked, scope: Scope) -> bool:
+    """Tell whether a turn holds an identifier of the query ("QX-0077", "v2.14.3") that few texts hold.
+
+    Nothing is as telling, however little else the query says.
+    """
+    own = asked.lexemes[: len(asked.lexemes) - asked.lent]
+    return any(
+        count and df <= _FEW and _is_identifier(word)
+        for word, count, df in zip(own, row.tf, scope.df, strict=False)
+    )
+
+
+def _is_identifier(word: str) -> bool:
+    return len(word) >= _IDENTIFIER and sum(map(str.isdigit, word)) >= _DIGITS
 
 
 def likelihood(score: float) -> float:

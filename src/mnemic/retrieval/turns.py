@@ -33,6 +33,7 @@ from mnemic.retrieval.surroundings import (
     Scope,
     TurnEvidence,
     Weights,
+    holds_identifier,
     likelihood,
     rank,
     reaches_floor,
@@ -162,7 +163,11 @@ def _ranked(
     ranked = rank(evidence, asked, scope, _line(meaning.curve), weights)
     if not relevant_only:
         return ranked
-    return [one for one in ranked if reaches_floor(one.relevance, scope.documents)]
+    return [
+        one
+        for one in ranked
+        if reaches_floor(one.relevance, scope.documents) or holds_identifier(one.row, asked, scope)
+    ]
 
 
 @lru_cache(maxsize=256)

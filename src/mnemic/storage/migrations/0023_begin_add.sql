@@ -49,15 +49,17 @@ begin
     item := 1;
     for arm, id, owner_id, version, content_enc, valid_from, cosine, same_slot, expired, _pending in
         select case when m.content_mac = _mac then 'twin' else 'stored' end, m.id, m.owner_id, m.version, m.content_enc,
-               m.valid_from, 1 - (m.embedding <=> _embedding), coalesce(m.slots && _filled, false),
-               m.valid_to is not null and m.valid_to <= now(), m.status = 'pending'
+               m.valid_from,
+               -- the very same text may still have a vector of another model, and of another length
+               case when m.model_id = _model_id then 1 - (m.embedding <=> _embedding) end as likeness,
+               coalesce(m.slots && _filled, false), m.valid_to is not null and m.valid_to <= now(), m.status = 'pending'
         from memory_item m
         where m.scope_key = _written and m.status in ('active', 'pending')
           and (m.content_mac = _mac
                or (m.model_id = _model_id and (m.visibility = 'owner_only') = _private
                    and (m.valid_to is null or m.valid_to > now())
                    and (m.embedding <=> _embedding <= _farthest or m.slots && _filled)))
-        order by m.content_mac = _mac desc, m.embedding <=> _embedding
+        order by m.content_mac = _mac desc, likeness desc
     loop
         select count(*) > 0, coalesce(bool_or(v.reason = 'instruction_like'), false)
         into asked, _instruction

@@ -90,11 +90,12 @@ with q as (
     from pool p
     join chunk c using (scope_key, id)
     cross join lateral (select (c.occurred_at at time zone 'utc')::date as day) as d
-    left join lateral (
-        select -(c.embedding <#> %(embedding)s) as own,
-               (select max(-(one <#> %(embedding)s)) from unnest(c.passages) as one) as best
-        where c.model_id = %(model_id)s
-    ) as v on true
+    -- no where decides this: vectors of another model may be of another length, and the planner may compare first
+    cross join lateral (
+        select case when c.model_id = %(model_id)s then -(c.embedding <#> %(embedding)s) end as own,
+               case when c.model_id = %(model_id)s
+                    then (select max(-(one <#> %(embedding)s)) from unnest(c.passages) as one) end as best
+    ) as v
 ), weighed as materialized (
     select *,
            %(side)s * 0.15 * role - 0.25 * asking + 0.35 * named::int + 0.2 * (%(request)s and stands)::int
