@@ -77,12 +77,6 @@ class Corpus:
         for _ in range(count):
             yield ask(self.memories(rng.randrange(self.users)), rng)
 
-    def one_each(self, count: int, seed: int = 0) -> Iterator[Question]:
-        """Yield questions of users drawn at random, of each one at most."""
-        rng = Random(f"{self.seed}|{self.name}|ask|{seed}")
-        for user in rng.sample(range(self.users), count):
-            yield ask(self.memories(user), rng)
-
 
 class Prepared:
     """An Embedder that knows its vectors beforehand, so that a benchmark measures what is around it."""

@@ -84,20 +84,15 @@ class World:
         hits = await self.memory.search_memories(Actor(question.user), question.text, k)
         return [hit.id for hit in hits]
 
-    async def meet(self, user: str) -> None:
-        """Have a user's key at hand, as after any call of theirs; no row of theirs is read."""
-        actor = Actor(user)
-        told = (await self.deployment.database.ask(actor, _GREET, {})).head
-        await self.deployment.keys.accept(actor, told)
-
     async def vector_arm(self, question: Question, k: int = K) -> list[UUID]:
         """Return the nearest items with their texts: policies and decryption, but one arm."""
         actor, database = Actor(question.user), self.deployment.database
         known = self.deployment.keys.recent(actor)
         if known is None:
-            await self.meet(question.user)
-            known = self.deployment.keys.recent(actor)
-            assert known is not None
+            told = (await database.ask(actor, _GREET, {})).head
+            key = await self.deployment.keys.accept(actor, told)
+            assert key is not None
+            known = key, str(told["key_epoch"])
         params = {"embedding": HalfVector(question.vector), "model_id": self.model.model_id, "k": k}
         answer = await database.ask(actor, _VECTOR_ARM, params)
         assert known[1] == str(answer.head["key_epoch"])

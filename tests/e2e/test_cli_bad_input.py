@@ -49,6 +49,7 @@ def test_emoji_and_punctuation_find_nothing_and_are_no_error(
     ("name", "data", "reason"),
     [
         ("picture.md", b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 40, "document_not_text"),
+        ("paper.txt", b"%PDF-1.4\nplain enough to be text\n%%EOF\n", "document_not_text"),
         ("empty.md", b"", "document_empty"),
         ("blank.txt", b"\n \n", "document_empty"),
     ],
@@ -61,6 +62,12 @@ def test_a_file_that_is_no_document_is_refused_by_name(
     ran = cli("resource", "add", str(path), "--json", user="files")
     assert (ran.code, ran.json["reason"]) == (2, reason)
     assert cli.json("resource", "list", user="files")["resources"] == []
+
+
+def test_a_directory_is_refused_as_one(cli: Cli, tmp_path: Path) -> None:
+    ran = cli("resource", "add", str(tmp_path), user="files")
+    assert ran.code == 2
+    assert ran.err == f"{tmp_path} cannot be read: Is a directory. [file_unreadable]\n"
 
 
 @pytest.mark.parametrize(

@@ -92,6 +92,17 @@ def test_floors_that_cannot_be_meant_are_refused(
     assert cli.json("eval", rows, "--plot", folder, code=2)["reason"] == "file_unwritable"
 
 
+def test_a_plot_that_would_show_nothing_is_refused_before_the_work(cli: Cli) -> None:
+    folder = cli.home / "no-plot"
+    folder.mkdir()
+    rows, plot = folder / "rows.jsonl", folder / "recall.svg"
+    rows.write_text(json.dumps({"text": "I like tea", "label": "clean"}), encoding="utf-8")
+    assert cli.json("eval", rows, "--plot", plot, code=2)["reason"] == "nothing_to_plot"
+    injecting = cli.json("eval", rows, "--injection", "--plot", plot, code=2)
+    assert injecting["reason"] == "wrong_usage"
+    assert not plot.exists()
+
+
 def test_settings_that_cannot_be_meant_stop_the_start_by_name(cli: Cli) -> None:
     hosts = cli.json("list", code=1, MNEMIC_ALLOWED_HOSTS="http://x/ y")
     assert hosts["reason"] == "allowed_hosts_invalid"

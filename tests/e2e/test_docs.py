@@ -208,7 +208,7 @@ def test_page_about_changing_the_model_runs_against_a_scripted_endpoint(
         given = {"ENDPOINT_URL": server.url, "ENDPOINT_HOST": server.host, "ENDPOINT_KEY": key}
         reader = Reader(work | given, tmp_path)
         out = reader.read(ROOT / "docs" / "howto" / "change-the-embedder.md")
-    assert any("1 vectors are of text-embedding-3-small" in text for text in out)
+    assert any("1 vector is of text-embedding-3-small" in text for text in out)
     assert any("The lighthouse is white" in text for text in out)
     assert any("my-model" in text and "key      set" in text for text in out)
     assert {request.path for request in server.requests} == {"/v1/embeddings"}

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -387,12 +388,13 @@ def test_a_service_that_is_not_there_is_told() -> None:
 
 
 class _Line:
-    """Hands requests on to the service; the first answers are lost after the service gave them."""
+    """Hands requests on to the service; the first answers are lost after the service gave them, the
+    others come after some seconds."""
 
-    def __init__(self, url: str, lose: int) -> None:
+    def __init__(self, url: str, lose: int, seconds: float) -> None:
         host, _, port = url.removeprefix("http://").partition(":")
         self._service = (host, int(port))
-        self._lose = lose
+        self._lose, self._seconds = lose, seconds
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listening.getsockname()[1]}"
         self.asked = 0
@@ -416,6 +418,7 @@ class _Line:
         with socket.create_connection(self._service) as service:
             service.sendall(request)
             answer = _message(service)
+        time.sleep(self._seconds)
         if self.asked > self._lose:
             caller.sendall(answer.replace(b"\r\n", b"\r\nconnection: close\r\n", 1))
 
@@ -434,8 +437,8 @@ def _message(line: socket.socket) -> bytes:
 
 
 @contextmanager
-def _losing(url: str, answers: int) -> Iterator[_Line]:
-    line = _Line(url, answers)
+def _losing(url: str, answers: int, seconds: float = 0.0) -> Iterator[_Line]:
+    line = _Line(url, answers, seconds)
     thread = threading.Thread(target=line.run, daemon=True)
     thread.start()
     yield line
@@ -473,3 +476,14 @@ def test_patience_ends(served: Served, user: str) -> None:
             client.list()
         assert line.asked == 2
     assert caught.value.code == "service_unreachable"
+
+
+async def test_the_answer_to_a_document_is_waited_for_longer(served: Served, user: str) -> None:
+    given = {"timeout": 1.0, "retries": 0}
+    with _losing(served.url, 0, seconds=2.0) as line:
+        with MnemicClient(line.url, f"mk_{user}", **given) as client:
+            assert client.add_resource("The ferry leaves at noon.").outcome == "stored"
+        async with AsyncMnemicClient(line.url, f"mk_{user}", **given) as waiting:
+            assert (await waiting.add_resource("The ferry leaves at noon.")).outcome == "unchanged"
+            with pytest.raises(StorageUnavailable):
+                await waiting.list()

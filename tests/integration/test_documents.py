@@ -275,6 +275,7 @@ BINARY = bytes(range(256)) * 40
         ("latin.txt", "café crème à la carte".encode("latin-1"), "document_not_text"),
         ("cut.txt", "水壶".encode()[:-1], "document_not_text"),
         ("page.html", b"<p>\x00\x01\x02</p>", "document_not_text"),
+        ("paper.md", b"%PDF-1.4\nplain enough to be text\n%%EOF\n", "document_not_text"),
         ("empty.md", b"", "document_empty"),
         ("blank.md", b" \n\t\n", "document_empty"),
         ("page.html", b"<html><script>var x</script></html>", "document_empty"),
@@ -314,6 +315,8 @@ async def test_files_that_are_none_are_refused(stub_memory: MemoryService, tmp_p
         await stub_memory.resources.add(KIM, tmp_path / "none.md")
     with pytest.raises(InvalidInput, match="file_unreadable"):
         await stub_memory.resources.add(KIM, tmp_path / "folder.md")
+    with pytest.raises(InvalidInput, match="file_unreadable"):
+        await stub_memory.resources.add(KIM, tmp_path)
     with pytest.raises(InvalidInput, match="file_unreadable"):
         await stub_memory.resources.add(KIM, Path("/dev/zero"), format="text")
     with pytest.raises(InvalidInput, match="document_not_bytes"):

@@ -197,7 +197,8 @@ async def test_going_back_to_the_model_in_use_gives_a_change_up(
     await memory.add_many(KIM, facts(100))
     with pytest.raises(EmbeddingError):
         await change(settings, Failing(256, 70))
-    assert (await change(settings, StubEmbedder())).rows == 0
+    back = await change(settings, StubEmbedder())
+    assert (back.rows, back.in_use, back.given_up) == (0, True, Failing(256, 70).name)
     owner = await connect("owner")
     assert await (await owner.execute("select count(*) as n from reembedding")).fetchone() == {
         "n": 0

@@ -10,10 +10,13 @@ from typing import Any
 
 from mnemic.access.problems import CODES, TITLES
 from mnemic.api.app import serve_from
+from mnemic.api.doors import Limits
 from mnemic.api.openapi import operations
 from mnemic.settings import Settings
 
-PAGE = Path(__file__).parents[2] / "docs" / "reference" / "rest.md"
+DOCS = Path(__file__).parents[2] / "docs"
+PAGE = DOCS / "reference" / "rest.md"
+SERVE = DOCS / "howto" / "serve.md"
 _NAME = re.compile(r"`([^`]+)`")
 _BOLD = re.compile(r"\*\*`([^`]+)`\*\*")
 OF_OTHERS = {"addMemory", "role", "content"}
@@ -101,7 +104,12 @@ def test_every_status_that_an_operation_can_answer_is_explained() -> None:
 def test_the_limits_are_those_of_the_settings() -> None:
     limits = dict(_table("## Requests", 1))
     assert f"{Settings.model_fields['max_body_bytes'].default:,}" in limits["a JSON body"]
-    assert f"{Settings.model_fields['request_timeout'].default:g} s" in limits["a request"]
+    assert f"{Settings.model_fields['request_timeout'].default:g} s" in limits["another request"]
+    given = Limits()
+    for told in (limits["a document"], SERVE.read_text(encoding="utf-8")):
+        assert f"{given.document // 1024**2} MB" in told
+        assert f"within {given.document_seconds:g} s" in told
+        assert f"1 s more for each {given.document_pace:,} bytes" in told
 
 
 def _table(heading: str, number: int = 0) -> list[list[str]]:

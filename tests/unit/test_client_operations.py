@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from mnemic.api.app import serve_from
+from mnemic.api.doors import Limits
 from mnemic.api.openapi import operations
 from mnemic.client import AsyncMnemicClient, MnemicClient
 from mnemic.client.calls import Call
@@ -97,6 +98,11 @@ def _fields(schema: dict[str, Any]) -> set[str]:
     options = schema.get("anyOf", [schema])
     (name,) = (one["$ref"].rpartition("/")[2] for one in options if "$ref" in one)
     return set(DOCUMENT["components"]["schemas"][name].get("properties", {}))
+
+
+def test_a_document_is_waited_for_as_long_as_the_service_may_work_on_it() -> None:
+    assert _call("add_resource").longer == Limits().seconds_of(len(GIVEN["document"]))
+    assert {name for name in METHODS if _call(name).longer} == {"add_resource"}
 
 
 def test_the_page_names_every_method() -> None:

@@ -24,6 +24,7 @@ from mnemic.storage.pool import ON_WRITE
 T = TypeVar("T")
 IDEMPOTENCY = "Idempotency-Key"
 _DOCUMENT_SECONDS = 300.0
+_DOCUMENT_PACE = 10_000
 
 
 class Authentication(Protocol):
@@ -42,12 +43,17 @@ class Rates(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bytes of a JSON body and of a document, seconds for a request and for a document."""
+    """Bytes of a JSON body and of a document, seconds for a request and for a document.
+
+    A document must have arrived after ``document_seconds``; for its work it has a second more for each
+    ``document_pace`` bytes.
+    """
 
     body: int = 2_000_000
     document: int = 50 * 1024 * 1024
     seconds: float = 30.0
     document_seconds: float = _DOCUMENT_SECONDS
+    document_pace: int = _DOCUMENT_PACE
     closing_seconds: float = 30.0
 
     @classmethod
@@ -58,6 +64,11 @@ class Limits:
             document_seconds=max(_DOCUMENT_SECONDS, settings.request_timeout),
             closing_seconds=settings.shutdown_timeout,
         )
+
+    def seconds_of(self, size: int | None) -> float:
+        """Return how long a document of ``size`` bytes may take; None, not told, may be the largest."""
+        most = self.document if size is None else min(size, self.document)
+        return self.document_seconds + most / self.document_pace
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from starlette.responses import Response
 from mnemic.access.apikeys import Right
 from mnemic.access.credentials import Identity
 from mnemic.api.doors import Asked, Service
-from mnemic.api.intake import read_whole
+from mnemic.api.intake import declared, read_whole
 from mnemic.api.json_body import JSON, read_json, require_media, require_unpacked
 from mnemic.api.refusals import refused_fields
 from mnemic.errors import InvalidInput
@@ -59,8 +59,9 @@ class Guarded(APIRoute):
         async def handle(request: Request) -> Response:
             service: Service = request.app.state.service
             request.state.template = template
-            limits = service.limits
-            seconds = limits.document_seconds if needs.documents else limits.seconds
+            seconds = service.limits.seconds
+            if needs.documents:
+                seconds = service.limits.seconds_of(declared(request))
             work = _handled(service, request, inner, needs)
             return await service.running.within(seconds, work)
 

@@ -19,22 +19,26 @@ async def read_whole(request: Request, limit: int, patience: float) -> bytes:
 
     Raises InvalidInput (``body_too_large``, ``body_too_slow``).
     """
-    try:
-        async with asyncio.timeout(patience):
-            return b"".join([block async for block in limited(request, limit)])
-    except TimeoutError:
-        raise InvalidInput(
-            "body_too_slow", f"The body did not arrive within {patience:g} s.", seconds=patience
-        ) from None
+    return b"".join([block async for block in limited(request, limit, patience)])
 
 
-async def limited(request: Request, limit: int) -> AsyncIterator[bytes]:
-    """Yield a body's blocks as they come. Raises InvalidInput (``body_too_large``)."""
-    declared = _declared(request)
-    if declared is not None and declared > limit:
+async def limited(request: Request, limit: int, patience: float) -> AsyncIterator[bytes]:
+    """Yield a body's blocks as they come, within ``patience`` seconds from the first that is asked for.
+
+    Raises InvalidInput (``body_too_large``, ``body_too_slow``).
+    """
+    if (declared(request) or 0) > limit:
         raise _too_large(limit)
+    blocks, until = aiter(request.stream()), asyncio.get_running_loop().time() + patience
     size = 0
-    async for block in request.stream():
+    while True:
+        try:
+            async with asyncio.timeout_at(until):
+                block = await anext(blocks, None)
+        except TimeoutError:
+            raise _too_slow(patience) from None
+        if block is None:
+            return
         size += len(block)
         if size > limit:
             raise _too_large(limit)
@@ -42,9 +46,16 @@ async def limited(request: Request, limit: int) -> AsyncIterator[bytes]:
             yield block
 
 
-def _declared(request: Request) -> int | None:
+def declared(request: Request) -> int | None:
+    """Return how many bytes the body says that it has; None when it does not."""
     value = request.headers.get("content-length", "")
     return int(value) if value.isascii() and value.isdigit() else None
+
+
+def _too_slow(patience: float) -> InvalidInput:
+    return InvalidInput(
+        "body_too_slow", f"The body did not arrive within {patience:g} s.", seconds=patience
+    )
 
 
 def _too_large(limit: int) -> InvalidInput:

@@ -1,7 +1,8 @@
 """Does started work end? Whether its caller waits, goes away, or the server is told to stop.
 
-Every request runs as a task of its own. When its time is up it is cancelled, which rolls its transaction
-back: what was asked is then done as a whole or not at all. When the caller goes, it ends as it would have.
+Every request runs as a task of its own. When its time is up it is cancelled, which rolls the transaction
+back that is open then; those before it stay, so that the same request goes on behind them. When the caller
+goes, it ends as it would have.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ class Running:
     async def within(self, seconds: float, work: Coroutine[Any, Any, T]) -> T:
         """Return what ``work`` returns.
 
-        Raises StorageUnavailable (``service_closing``) once the server stops, and InvalidInput
-        (``request_timeout``) when it is not done after ``seconds``.
+        Raises StorageUnavailable (``service_closing``) once the server stops or when it cuts the work off,
+        and InvalidInput (``request_timeout``) when it is not done after ``seconds``.
         """
         try:
             self.require_open()
@@ -40,10 +41,13 @@ class Running:
         if not done:
             await _stopped(task)
         if task.cancelled():
+            if done:
+                self.require_open()
             raise InvalidInput(
                 "request_timeout",
-                f"This took longer than {seconds:g} s and was stopped: it was done as a whole or"
-                " not at all. Ask again with the same Idempotency-Key.",
+                f"This took longer than {seconds:g} s and was stopped. The steps that were done stay, the"
+                " one under way was done as a whole or not at all. Send the same again, with the same"
+                " Idempotency-Key if it had one: it goes on from there.",
                 seconds=seconds,
             )
         return task.result()

@@ -10,7 +10,7 @@ import typer
 
 from mnemic.cli.consent import opened
 from mnemic.cli.options import DONE, REFUSED, Common, command
-from mnemic.cli.output import plain
+from mnemic.cli.output import counted, plain
 from mnemic.model import Actor
 
 if TYPE_CHECKING:
@@ -137,10 +137,10 @@ def _line(entry: AuditEntry) -> str:
 
 
 def _verdict(found: Verified) -> list[str]:
-    entries = f"{found.entries:,} {'entry' if found.entries == 1 else 'entries'}"
+    entries = counted(found.entries, "entry", "entries")
     if found.sound:
         return [f"{entries}, nothing was changed.", f"head {found.head}"]
-    lines = [f"{entries}, {found.n_problems:,} problems:", *map(_sentence, found.problems)]
+    lines = [f"{entries}, {counted(found.n_problems, 'problem')}:", *map(_sentence, found.problems)]
     if found.n_problems > len(found.problems):
         lines.append(f"... and {found.n_problems - len(found.problems):,} more")
     return lines

@@ -9,6 +9,7 @@ import typer
 from mnemic.cli.models import register as register_models
 from mnemic.cli.models import unfinished
 from mnemic.cli.options import BACK_IT_UP, DONE, REFUSED, Common, command
+from mnemic.cli.output import counted
 from mnemic.errors import ConfigurationError
 
 Script = Annotated[bool, typer.Option("--script", help="Only print the SQL for an administrator.")]
@@ -88,8 +89,8 @@ async def show_status(common: Common) -> int:
         change = await unfinished(settings) if addresses.owner is not None else None
         value["reembedding"] = change
         if change is not None:
-            done, rows = change["ready"], change["items"] + change["chunks"]
-            lines.append(f"reembed   to {change['model']}: {done} of {rows} rows; run it again")
+            done, rows = change["ready"], counted(change["items"] + change["chunks"], "row")
+            lines.append(f"reembed   to {change['model']}: {done:,} of {rows}; run it again")
     if addresses.joined is not None:
         addresses.joined.leave()
     common.out.result(value, *lines)

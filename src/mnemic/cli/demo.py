@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from mnemic.service import MemoryService
 
 _TEXT_COLUMN = 35
+_MARKS = {
+    "*": "* given to the prompt",
+    "+": "+ stands in the profile, which every prompt holds",
+}
 
 
 def register(app: typer.Typer) -> None:
@@ -149,16 +153,28 @@ def _show_answer(hits: Sequence[Hit], context: str, good: bool, out: Output) -> 
     """Print the hits with their scores, marking those that the prompt would be given."""
     from rich.text import Text
 
+    marks = [mark_of(hit.content, context) for hit in hits]
+    for hit, mark in zip(hits, marks, strict=True):
+        line = Text(f"   {hit.score:.2f} {mark} ")
+        out.line(line.append(hit.content, style="dim" if mark == " " else ""), hang=10)
+    told = [meaning for mark, meaning in _MARKS.items() if mark in marks]
+    if "<memories>" not in context:
+        told.append("no memory is given to the prompt")
+    verdict = Text("as expected" if good else "NOT as expected", style="green" if good else "red")
+    out.line(Text(f"   {'; '.join(told)}; ", style="dim") + verdict)
+
+
+def mark_of(content: str, context: str) -> str:
+    """Return the mark of a hit: given to the prompt as a memory, known from the profile there, or neither."""
     from mnemic.retrieval.context import quoted
 
-    for hit in hits:
-        given = quoted(hit.content) in context
-        line = Text(f"   {hit.score:.2f} {'*' if given else ' '} ")
-        out.line(line.append(hit.content, style="" if given else "dim"), hang=10)
-    given = "<memories>" in context
-    told = "* given to the prompt" if given else "nothing of this is given to the prompt"
-    mark = Text("as expected" if good else "NOT as expected", style="green" if good else "red")
-    out.line(Text(f"   {told}; ", style="dim") + mark)
+    profile, memories = (
+        context.partition(f"<{block}>")[2].partition(f"</{block}>")[0]
+        for block in ("profile", "memories")
+    )
+    if quoted(content) in memories:
+        return "*"
+    return "+" if quoted(content) in profile else " "
 
 
 def as_expected(question: DemoQuestion, hits: Sequence[Hit], context: str) -> bool:

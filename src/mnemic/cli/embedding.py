@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mnemic.cli.options import DONE, Common, command
+from mnemic.cli.output import counted
 from mnemic.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -41,7 +42,8 @@ async def show(common: Common) -> int:
         name = (await memory.create_embeddings(common.actor.user)).name
     lines = [f"model    {name}" + ("" if found.own else " (the deployment's)")]
     if found.own is not None:
-        lines.append(f"endpoint {found.own.base_url}, {found.own.dims} dimensions")
+        width = counted(found.own.dims, "dimension")
+        lines.append(f"endpoint {found.own.base_url}, {width}")
         lines.append(f"key      {'set' if found.own.key_set else 'none'}")
     if found.changing:
         to = found.next.model if found.next else "the deployment's model"
@@ -104,7 +106,8 @@ def _told(common: Common, report: Reembedded) -> int:
             "dims": report.dims,
             "refused": report.refused,
         },
-        f"{report.model} ({report.dims} dimensions) embeds now; {report.rows:,} vectors were replaced.",
+        f"{report.model} ({counted(report.dims, 'dimension')}) embeds now;"
+        f" {counted(report.rows, 'vector was', 'vectors were')} replaced.",
         *(f"no vector: {one.table} {one.id} [{one.reason}]" for one in report.refused),
     )
     return DONE

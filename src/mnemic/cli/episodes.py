@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mnemic.cli.options import DONE, Command, Common, command
-from mnemic.cli.output import plain
+from mnemic.cli.output import counted, plain
 from mnemic.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ async def archive(
             count = await episodes.archive(common.actor, thread, keep=keep)
             moved = {"threads": 1, "checkpoints": count}
     word = "restored" if restore else "archived"
-    common.out.result({word: moved}, f"{word}  {moved['checkpoints']} checkpoints")
+    common.out.result({word: moved}, f"{word}  {counted(moved['checkpoints'], 'checkpoint')}")
     return DONE
 
 
@@ -199,7 +199,7 @@ def _approval_lines(approval: Approval) -> list[str]:
 def _thread_line(thread: ThreadInfo) -> str:
     return (
         f"{thread.status or 'new':<{_WIDTH}} {_time(thread.last_active_at)}  {thread.thread_id}"
-        f"  {thread.live} checkpoint{'s' * (thread.live != 1)}, {thread.archived} archived"
+        f"  {counted(thread.live, 'checkpoint')}, {thread.archived} archived"
     )
 
 

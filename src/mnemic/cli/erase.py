@@ -8,7 +8,7 @@ import typer
 
 from mnemic.cli.consent import opened, windows
 from mnemic.cli.options import DONE, Common, command, unconfirmed
-from mnemic.cli.output import plain
+from mnemic.cli.output import counted, plain
 
 if TYPE_CHECKING:
     from mnemic.privacy.erase import Erasure
@@ -47,8 +47,8 @@ def _lines(report: Erasure, user: str) -> list[str]:
     width = max(map(len, report.counts))
     lines = [f"{table:<{width}} {count:>8,}" for table, count in report.counts.items() if count]
     would = " would go" if report.dry_run else " went"
-    rows = "row" if report.total == 1 else "rows"
-    lines.append(f"{report.total:,} {rows} of {user}{would}, and with the key what any copy holds.")
+    rows = counted(report.total, "row")
+    lines.append(f"{rows} of {user}{would}, and with the key what any copy holds.")
     if report.inherited or report.ended:
         lines.append(
             f"projects: {report.inherited} with a new owner, {report.ended} without other members ended"

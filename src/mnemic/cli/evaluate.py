@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -44,6 +45,8 @@ async def evaluate_files(
     from mnemic.evaluation.floors import misses as missed
     from mnemic.evaluation.floors import read_floors
 
+    if plot is not None:
+        _require_curves(files, plot, injection)
     limits = read_floors(floors) if floors else {}
     reports = await _reports(common, files, ablation, injection)
     if plot is not None:
@@ -69,6 +72,20 @@ async def _reports(
             reports.append(await evaluate(path, ablation=ablation, injection=injection, step=step))
             progress.remove_task(bar)
     return reports
+
+
+def _require_curves(files: list[Path], plot: Path, injection: bool) -> None:
+    """Refuse, before the work, a plot that could not be written or would show nothing."""
+    from mnemic.evaluation.kinds import has_queries
+
+    if plot.is_dir() or not os.access(plot if plot.exists() else plot.parent, os.W_OK):
+        raise InvalidInput("file_unwritable", f"{plot} cannot be written.")
+    if injection:
+        raise InvalidInput("wrong_usage", "Give --plot or --injection, not both.")
+    if not any(map(has_queries, files)):
+        raise InvalidInput(
+            "nothing_to_plot", "Leave --plot out: only retrieval sets have recall to draw."
+        )
 
 
 def _draw(reports: list[dict[str, Any]], path: Path) -> None:

@@ -13,7 +13,7 @@ import typer
 
 from mnemic.checks import whole
 from mnemic.cli.options import DONE, REFUSED, Common, command
-from mnemic.cli.output import Output, verdict_text
+from mnemic.cli.output import Output, counted, verdict_text
 from mnemic.cli.views import verdict_json
 from mnemic.errors import RateLimited
 from mnemic.model import Actor, Turn
@@ -172,9 +172,10 @@ def report(tally: Tally, out: Output) -> None:
     if len(tally.problems) > _SHOWN:
         out.note(f"... and {len(tally.problems) - _SHOWN} more")
     if tally.late:
+        their = "its" if len(tally.late) == 1 else "their"
         out.note(
-            f"{len(tally.late)} sessions had their passes of the last 24 hours; their turns are kept"
-            " and the next pass begins with them."
+            f"{counted(len(tally.late), 'session')} had {their} passes of the last 24 hours; {their} turns"
+            " are kept and the next pass begins with them."
         )
     counts = ", ".join(f"{count} {outcome}" for outcome, count in sorted(tally.outcomes.items()))
     out.result(
@@ -186,11 +187,7 @@ def report(tally: Tally, out: Output) -> None:
             "problems": tally.problems,
             "late": tally.late,
         },
-        f"{_count(tally.turns, 'turn')} in {_count(tally.sessions, 'session')}:"
+        f"{counted(tally.turns, 'turn')} in {counted(tally.sessions, 'session')}:"
         f" {counts or 'nothing to remember'}."
-        + (f" {_count(len(tally.problems), 'bad line')}." if tally.problems else ""),
+        + (f" {counted(len(tally.problems), 'bad line')}." if tally.problems else ""),
     )
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"

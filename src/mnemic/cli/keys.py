@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mnemic.cli.options import BACK_IT_UP, DONE, Common, command, unconfirmed
-from mnemic.cli.output import plain
+from mnemic.cli.output import counted, plain
 from mnemic.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ async def rotate(common: Common, dry_run: DryRun = False, prepare: Prepare = Fal
         with _bar(common) as progress:
             done = await rotation.run(common.actor, progress=progress, dry_run=dry_run)
     again = " An earlier rotation is ended." if done.resumed else ""
-    keys = _counted(done.keys, "data key")
+    keys = counted(done.keys, "data key")
     lines = [f"{keys} to wrap anew." if dry_run else f"{keys} wrapped anew.{again}"]
     if not dry_run:
         lines.append(f"The key in use is {done.kek_id}.")
@@ -113,7 +113,7 @@ def _previewed(common: Common, state: KeyState, *, asked: bool) -> int:
         return DONE
     keys = sum(kek.data_keys for kek in state.keks)
     lines = [
-        f"{_counted(state.open_erasures, 'erasure')} would be final; {_counted(keys, 'data key')} would"
+        f"{counted(state.open_erasures, 'erasure')} would be final; {counted(keys, 'data key')} would"
         " be wrapped anew, and no copy of the data from before could be read.",
         *_due_lines(state),
     ]
@@ -164,7 +164,7 @@ def _say_back_up(common: Common, deployment: Deployment) -> None:
 
 
 def _kek_line(kek: Kek) -> str:
-    told = _counted(kek.data_keys, "data key")
+    told = counted(kek.data_keys, "data key")
     if kek.current:
         return f"in use    {kek.kek_id} since {_at(kek.opened_at)}, {told}" + _missing(kek)
     if kek.destroyed_at is not None:
@@ -183,10 +183,10 @@ def _missing(kek: Kek) -> str:
 def _epoch_lines(state: KeyState) -> list[str]:
     lines = [f"erasures  {state.open_erasures:,} not final yet", *_due_lines(state)]
     if state.unknown:
-        lines.append(f"warning   {_counted(state.unknown, 'data key')} under keys never used here")
+        lines.append(f"warning   {counted(state.unknown, 'data key')} under keys never used here")
     for closing in state.closings[-1:]:
         lines.append(
-            f"closed    {_at(closing.closed_at)}: {_counted(closing.erasures, 'erasure')} final"
+            f"closed    {_at(closing.closed_at)}: {counted(closing.erasures, 'erasure')} final"
         )
     return lines
 
@@ -198,8 +198,8 @@ def _due_lines(state: KeyState) -> list[str]:
 
 
 def _closing_lines(closing: Closing) -> list[str]:
-    final = _counted(closing.erasures, "erasure")
-    gone = _counted(closing.destroyed, "earlier key")
+    final = counted(closing.erasures, "erasure")
+    gone = counted(closing.destroyed, "earlier key")
     lines = [f"{final} final in every copy, {gone} destroyed."]
     if closing.first_erasure_at is not None:
         lines.append(
@@ -210,7 +210,3 @@ def _closing_lines(closing: Closing) -> list[str]:
 
 def _at(time: datetime | None) -> str:
     return "never" if time is None else time.astimezone().strftime(_WHEN)
-
-
-def _counted(number: int, thing: str) -> str:
-    return f"{number:,} {thing}" + ("" if number == 1 else "s")

@@ -13,7 +13,7 @@ import typer
 
 from mnemic.checks import aware, one_of, share, whole
 from mnemic.cli.options import DONE, REFUSED, Command, Common, command, unconfirmed
-from mnemic.cli.output import plain
+from mnemic.cli.output import counted, plain
 from mnemic.cli.views import (
     hit_json,
     show_hits,
@@ -274,7 +274,7 @@ async def delete(
             gone = await memory.delete(
                 common.actor, wanted, dry_run=only_show, expected_version=version
             )
-    rows = "1 row" if gone.count == 1 else f"{gone.count} rows"
+    rows = counted(gone.count, "row")
     said = f"{rows} would go" if gone.dry_run else f"{rows} deleted"
     value = {
         "deleted": 0 if gone.dry_run else gone.count,

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from mnemic.cli.options import DONE, Common, command
+from mnemic.cli.output import counted
 
 if TYPE_CHECKING:
+    from mnemic.embedding.change import Changed
     from mnemic.embedding.protocol import Embedder
     from mnemic.settings import Settings
 
@@ -118,7 +120,7 @@ async def _estimate(common: Common, change: Any, embedder: Embedder) -> int:
             "seconds": round(seconds, 1),
             "dry_run": True,
         },
-        f"{size.items:,} items and {size.chunks:,} chunks to embed with {embedder.name},"
+        f"{counted(size.items, 'item')} and {counted(size.chunks, 'chunk')} to embed with {embedder.name},"
         f" {size.ready:,} of them ready: about {_duration(seconds)}. Nothing was changed.",
     )
     return DONE
@@ -137,17 +139,33 @@ async def _change(common: Common, change: Any, embedder: Embedder) -> int:
             "model": done.model,
             "dims": done.dims,
             "before": done.before,
+            "in_use": done.in_use,
+            "given_up": done.given_up,
             "rows": done.rows,
             "refused": done.refused,
             "seconds": round(seconds, 1),
         },
-        f"{done.rows:,} vectors are of {done.model} ({done.dims} dimensions) now;"
-        f" it took {_duration(seconds)}.",
-        *(f"no vector: {one.table} {one.id} [{one.reason}]" for one in done.refused),
-        f"Configure {done.model} in every process and start them again: until then they find by"
-        " words alone and write nothing.",
+        *_told(done, seconds),
     )
     return DONE
+
+
+def _told(done: Changed, seconds: float) -> list[str]:
+    model = f"{done.model} ({counted(done.dims, 'dimension')})"
+    vectors = counted(done.rows, "vector is", "vectors are")
+    refused = [f"no vector: {one.table} {one.id} [{one.reason}]" for one in done.refused]
+    gone = [f"The change to {done.given_up} was given up."] if done.given_up else []
+    if not done.in_use:
+        return [
+            f"{vectors} of {model} now; it took {_duration(seconds)}.",
+            *refused,
+            *gone,
+            f"Configure {done.model} in every process and start them again: until then they find by"
+            " words alone and write nothing.",
+        ]
+    if done.rows:
+        return [f"{model} is in use already; {vectors} of it now that were not.", *refused, *gone]
+    return [f"{model} is in use already: nothing is to be done.", *refused, *gone]
 
 
 async def unfinished(settings: Settings) -> Mapping[str, Any] | None:

@@ -1,8 +1,9 @@
 """Which options does every command take, and what becomes of its result and its errors?
 
 A command is a coroutine function whose first parameter is ``Common``; ``command`` adds the options that all
-share. Exit status: 0 done, 1 refused or not found, 2 wrong usage, 130 interrupted. The service and its driver
-are loaded when a command opens it, so that help and refusals of wrong input come at once.
+share. Exit status: 0 done, 1 refused or not found, 2 wrong usage (InvalidInput, also of a named file), 130
+interrupted. The service and its driver are loaded when a command opens it, so that help and refusals of wrong
+input come at once.
 """
 
 from __future__ import annotations

@@ -182,6 +182,11 @@ def verdict_text(outcome: str, width: int = 0) -> Text:
     return Text(f"{outcome:<{width}}", style=f"bold {_COLOURS.get(outcome, 'white')}")
 
 
+def counted(number: int, thing: str, things: str | None = None) -> str:
+    """Return a number with what it counts: 1 row, 2 rows; ``things`` where an s does not make them many."""
+    return f"{number:,} {thing if number == 1 else things or thing + 's'}"
+
+
 def plain(value: object) -> Any:
     """Return a value as JSON can hold it: ids and times as text, dataclasses as objects."""
     if is_dataclass(value) and not isinstance(value, type):

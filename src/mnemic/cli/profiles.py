@@ -9,7 +9,7 @@ import typer
 
 from mnemic.cli.memory import parse_time
 from mnemic.cli.options import DONE, Command, Common, command
-from mnemic.cli.output import plain
+from mnemic.cli.output import counted, plain
 from mnemic.cli.sleepers import hibernate, wake
 from mnemic.cli.views import day
 from mnemic.errors import InvalidInput
@@ -176,14 +176,10 @@ def _value(field: str, values: list[str], clear: bool, *, many: bool) -> object:
     return values[0] if values else ""
 
 
-def _counted(memories: int) -> str:
-    return f"{memories} memor{'y' if memories == 1 else 'ies'}"
-
-
 def _field(name: str, value: Value, origin: Origin) -> str:
     text = "; ".join(value) if isinstance(value, tuple) else value or ""
     texts = " ⏎ ".join(line for line in text.splitlines() if line.strip()) or "-"
-    by = "you" if origin.edited_at else _counted(len(origin.items))
+    by = "you" if origin.edited_at else counted(len(origin.items), "memory", "memories")
     return f"{name:<{_WIDTH}} {texts}  [{by}]"
 
 
@@ -202,8 +198,7 @@ def _change_lines(change: ProfileChange) -> Iterator[str]:
     for decision in change.decided:
         yield "  " + _decision(decision)
     if change.withdrawn:
-        count = len(change.withdrawn)
-        yield f"  {count} decision{'' if count == 1 else 's'} withdrawn"
+        yield f"  {counted(len(change.withdrawn), 'decision')} withdrawn"
 
 
 def _told(common: Common, profile: Profile | ProjectProfile) -> None:

@@ -8,7 +8,7 @@ import typer
 
 from mnemic.checks import one_of
 from mnemic.cli.options import DONE, Command, Common, command, unconfirmed
-from mnemic.cli.output import plain
+from mnemic.cli.output import counted, plain
 from mnemic.cli.views import day
 from mnemic.model import PROJECT_ROLES, clean_id
 
@@ -52,7 +52,7 @@ async def list_projects(common: Common) -> int:
         return DONE
     for project in projects:
         common.out.record(_head(project.role, project.project_id), project.name)
-    common.out.note(f"{len(projects)} project{'' if len(projects) == 1 else 's'}")
+    common.out.note(counted(len(projects), "project"))
     return DONE
 
 
@@ -188,6 +188,5 @@ def _lines(project: Project) -> tuple[str, ...]:
 
 
 def _figures(gone: ProjectDeletion) -> str:
-    counts = ((gone.items, "item"), (gone.resources, "document"), (gone.members, "member"))
-    shown = [f"{count:,} {name}{'' if count == 1 else 's'}" for count, name in counts]
-    return f"{shown[0]}, {shown[1]} and {shown[2]}"
+    documents = counted(gone.resources, "document")
+    return f"{counted(gone.items, 'item')}, {documents} and {counted(gone.members, 'member')}"

@@ -10,7 +10,7 @@ import typer
 from mnemic.checks import one_of, whole
 from mnemic.cli.memory import parse_time
 from mnemic.cli.options import DONE, Command, Common, command
-from mnemic.cli.output import plain
+from mnemic.cli.output import counted, plain
 from mnemic.cli.views import day
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ async def add(
                     bar, completed=done // _KB, total=total // _KB
                 ),
             )
-    pieces = _pieces(report.chunks)
+    pieces = counted(report.chunks, "piece")
     common.out.result(plain(report), f"{report.outcome}  {report.id}  {pieces}")
     return DONE
 
@@ -142,7 +142,8 @@ async def delete(
         gone = await memory.resources.delete(common.actor, resource_id, dry_run=dry_run)
     said = "would go" if gone.dry_run else "deleted"
     deleted = {"deleted": 0 if gone.dry_run else 1}
-    common.out.result(deleted | plain(gone), f"1 resource with {_pieces(gone.chunks)} {said}.")
+    pieces = counted(gone.chunks, "piece")
+    common.out.result(deleted | plain(gone), f"1 resource with {pieces} {said}.")
     return DONE
 
 
@@ -159,8 +160,8 @@ def _read_as(file: Path, format: str | None, uri: str | None) -> Format:
     from mnemic.resources.formats import format_of
     from mnemic.resources.sources import encoding_of, of_path
 
-    how = format_of(format, file.name, uri)
     source = of_path(file)
+    how = format_of(format, file.name, uri)
     if how != "pdf":
         encoding_of(source.open)
     return how
@@ -178,7 +179,7 @@ def _head(resource: Resource) -> Text:
 
     head = Text(str(resource.id), style="dim")
     when = day(resource.occurred_at or resource.created_at)
-    shown = f"  {resource.kind:<16}  {when}  {_pieces(resource.chunks)}"
+    shown = f"  {resource.kind:<16}  {when}  {counted(resource.chunks, 'piece')}"
     return head.append(shown, style="not dim default")
 
 
@@ -186,7 +187,3 @@ def _name(resource: Resource) -> str:
     if resource.session is not None:
         return f"session {resource.session}"
     return resource.title or resource.uri or "(untitled)"
-
-
-def _pieces(count: int) -> str:
-    return "1 piece" if count == 1 else f"{count:,} pieces"

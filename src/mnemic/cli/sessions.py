@@ -10,7 +10,7 @@ import typer
 
 from mnemic.checks import whole
 from mnemic.cli.options import DONE, REFUSED, Command, Common, command
-from mnemic.cli.output import plain
+from mnemic.cli.output import counted, plain
 from mnemic.errors import InvalidInput, NotFound
 
 if TYPE_CHECKING:
@@ -74,7 +74,7 @@ async def show(common: Common, named: Named = None) -> int:
         ("closed", info.closed_at and _time(info.closed_at)),
         ("turns", info.turns),
         ("extracted", info.extracted),
-        ("summed up", summary and f"{len(summary.seqs)} turns, by {summary.by}"),
+        ("summed up", summary and f"{counted(len(summary.seqs), 'turn')}, by {summary.by}"),
         ("keeps", ", ".join(kept)),
     )
     lines = [f"{name:<{_LABEL}}{value}" for name, value in facts if value not in (None, "")]
@@ -124,8 +124,8 @@ async def window(
         common.out.line(found.summary.shown)
     for turn in found.turns:
         common.out.record(_head(turn), _body(turn))
-    left_out = f", {len(found.left_out)} turns left out" if found.left_out else ""
-    common.out.note(f"{found.tokens} tokens{left_out}")
+    left_out = f", {counted(len(found.left_out), 'turn')} left out" if found.left_out else ""
+    common.out.note(counted(found.tokens, "token") + left_out)
     return DONE
 
 
@@ -135,7 +135,8 @@ async def close(common: Common, named: Named = None) -> int:
         closure = await memory.sessions.close(_actor(common, named))
     lines = [
         f"closed  {closure.session_id}  {_time(closure.closed_at)}",
-        f"{closure.extracted} turns read, {closure.memories} memories, {closure.archived} archived",
+        f"{counted(closure.extracted, 'turn')} read,"
+        f" {counted(closure.memories, 'memory', 'memories')}, {closure.archived} archived",
     ]
     if closure.problem is not None:
         lines.append(f"Some turns were not read ({closure.problem}): close it again later.")
@@ -229,7 +230,7 @@ def _shown(info: SessionInfo) -> tuple[Text, str]:
     times = f"begun {_time(info.started_at)}  last used {_time(info.last_active_at)}"
     ended = "" if info.closed_at is None else f"  closed {_time(info.closed_at)}"
     head.append(f"  {times}{ended}", style="not bold dim")
-    turns = "1 turn" if info.turns == 1 else f"{info.turns} turns"
+    turns = counted(info.turns, "turn")
     return head, turns if info.project_id is None else f"{turns}, project {info.project_id}"
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from mnemic.cli.options import DONE, REFUSED, Common
-from mnemic.cli.output import plain
+from mnemic.cli.output import counted, plain
 from mnemic.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -99,9 +99,8 @@ def _duration(text: str | None) -> timedelta | None:
 
 def _lines(saved: Saved, *, cold: bool) -> list[str]:
     what = "moved to the cold store" if cold else "archived"
-    profiles = "profile" if saved.users == 1 else "profiles"
     would = "would be " if saved.dry_run else ""
-    lines = [f"{saved.users:,} {profiles} {would}{what}."]
+    lines = [f"{counted(saved.users, 'profile')} {would}{what}."]
     if saved.users:
         share = 100 * saved.bytes_after / max(saved.bytes_before, 1)
         lines.append(

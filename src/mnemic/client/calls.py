@@ -43,7 +43,8 @@ UNCHANGED = _Unchanged()
 class Call(Generic[T]):
     """One request, and how its answer is read.
 
-    ``writes`` gets an Idempotency-Key, so that it can be sent again when its answer was lost.
+    ``writes`` gets an Idempotency-Key, so that it can be sent again when its answer was lost. ``longer`` is
+    how many seconds more than others its answer is waited for.
     """
 
     method: str
@@ -54,6 +55,7 @@ class Call(Generic[T]):
     json: Any = None
     content: bytes | None = field(default=None, repr=False)
     headers: Mapping[str, str] = field(default_factory=dict)
+    longer: float = 0.0
 
 
 def segment(name: object) -> str:

@@ -54,8 +54,8 @@ class _Client:
         """``api_key`` is an API key or a JWT; ``user`` is whom a service's key acts for.
 
         ``project`` and ``session`` say where; ``within`` gives a client of another place. ``timeout`` (s)
-        bounds one attempt, ``retries`` counts the repeats. Raises ConfigurationError and InvalidInput
-        (``invalid_id``) at once.
+        bounds one attempt, but for the answer to a document; ``retries`` counts the repeats. Raises
+        ConfigurationError and InvalidInput (``invalid_id``) at once.
         """
         self._base = _address(base_url)
         self._patience = Patience(timeout=timeout, retries=retries)
@@ -84,8 +84,17 @@ class _Client:
             headers["idempotency-key"] = new_id().hex
         url = self._base + call.path
         query = dict(call.query) or None
-        sent = {"method": call.method, "url": url, "params": query, "headers": headers}
-        return sent | {"content": content}
+        sent: dict[str, Any] = {
+            "method": call.method,
+            "url": url,
+            "params": query,
+            "headers": headers,
+            "content": content,
+        }
+        if call.longer:
+            usual = self._patience.timeout
+            sent["timeout"] = httpx2.Timeout(usual, read=usual + call.longer)
+        return sent
 
 
 def _awaited(

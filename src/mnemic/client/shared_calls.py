@@ -30,6 +30,8 @@ _MEDIA: Mapping[str, str] = {
     "html": "text/html; charset=utf-8",
     "pdf": "application/pdf",
 }
+_SECONDS, _BYTES_A_SECOND = 300.0, 10_000
+"""What the service gives a document: so long, and a second more for so many bytes."""
 
 
 # ---- projects
@@ -130,8 +132,10 @@ def add_resource(
     """Store a document of at most 50 MB; another one of the same ``uri`` is replaced.
 
     In scope "project" it belongs to the client's project, for those whom ``visibility`` names.
-    The same bytes again change nothing, so it is sent again without an Idempotency-Key.
+    The same bytes again change nothing, so it is sent again without an Idempotency-Key. The answer comes
+    when all of it is embedded, and is waited for as long as the service may work on it.
     """
+    content = document.encode() if isinstance(document, str) else document
     query = {
         "title": title,
         "uri": uri,
@@ -146,8 +150,9 @@ def add_resource(
         "/api/resources",
         one(Uploaded),
         query=asked(query),
-        content=document.encode() if isinstance(document, str) else document,
+        content=content,
         headers={"Content-Type": _MEDIA.get(format, format)},
+        longer=_SECONDS + len(content) / _BYTES_A_SECOND,
     )
 
 

@@ -18,7 +18,7 @@ import structlog
 from mnemic.embedding.calibration import builtin_pairs
 from mnemic.embedding.follow import Count, Progress, Refused
 from mnemic.embedding.protocol import Embedder, embed_all
-from mnemic.embedding.refill import BATCH, ChunkTexts, Opened, Refill, inside
+from mnemic.embedding.refill import BATCH, ChunkTexts, Opened, Refill, Row, inside
 from mnemic.embedding.registry import Model, known
 from mnemic.errors import Conflict, ConsentRequired, EmbeddingError
 from mnemic.keys import KeyRing
@@ -51,13 +51,19 @@ class Size:
 
 @dataclass(frozen=True, slots=True)
 class Changed:
-    """What a change did: ``rows`` of vectors were exchanged; ``before`` is the old model's name."""
+    """What a change did: ``rows`` of vectors were exchanged; ``before`` is the old model's name.
+
+    ``in_use``: it was the deployment's model already, so that only stragglers followed. ``given_up`` names
+    the model of another change that was under way.
+    """
 
     rows: int
     model: str
     dims: int
     before: str
     refused: tuple[Refused, ...] = ()
+    in_use: bool = False
+    given_up: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,15 +97,14 @@ class ModelChange:
                     "reembedding_under_way", "Another process is changing the model: wait for it."
                 )
             async with self._database.system() as tx:
-                before = await self._begin(tx, target)
+                state = await self._begin(tx, target)
             count = Count(progress)
             for attempt in range(_ROUNDS):
                 count.expect((await self.size(target)).waiting)
                 await self._fill(self._database.transaction, target, count)
                 done = await self._switch(target, count if attempt >= _OPEN_ROUNDS else None)
                 if done is not None:
-                    rows, refused = done
-                    return Changed(rows, embedder.name, embedder.dims, before, refused)
+                    return _changed(target, state, *done)
         raise Conflict(
             "reembedding_outrun", "More was written than embedded anew: try again in a quiet hour."
         )
@@ -120,12 +125,13 @@ class ModelChange:
         async with self._database.system() as tx:
             return await _size(tx, target.model_id)
 
-    async def _begin(self, tx: Transaction, target: Model) -> str:
+    async def _begin(self, tx: Transaction, target: Model) -> Row:
+        """Name the model that the change leads to; return which one was in use, and which on its way."""
         params = {"model_id": target.model_id}
         state = await tx.one(_SQL["state"])
         await tx.run(_SQL["begin_change"], params)
         await tx.run(_SQL["drop_others"], params)
-        return str(state["name"]) if state else ""
+        return state or {}
 
     async def _fill(self, opened: Opened, target: Model, count: Count) -> None:
         async for scope_key in self._scopes():
@@ -181,6 +187,19 @@ async def under_way(database: Database) -> UnderWay | None:
             return None
         size = await _size(tx, state["next_model_id"])
     return UnderWay(state["next_name"], state["next_dims"], size)
+
+
+def _changed(target: Model, state: Row, rows: int, refused: tuple[Refused, ...]) -> Changed:
+    dropped = state.get("next_model_id") not in (None, target.model_id)
+    return Changed(
+        rows,
+        target.embedder.name,
+        target.embedder.dims,
+        state.get("name") or "",
+        refused,
+        in_use=state.get("model_id") == target.model_id,
+        given_up=state["next_name"] if dropped else None,
+    )
 
 
 async def _size(tx: Transaction, model_id: int) -> Size:

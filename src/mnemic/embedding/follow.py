@@ -49,6 +49,13 @@ class Reembedded:
 
 
 @dataclass(frozen=True, slots=True)
+class Chosen:
+    """The model that somebody has just chosen; ``model_id`` is None for the deployment's."""
+
+    model_id: int | None
+
+
+@dataclass(frozen=True, slots=True)
 class _Change:
     """Where one run leads: ``next`` is None when only stragglers are to follow the model in use."""
 
@@ -86,14 +93,18 @@ class Following:
         self._models = models
         self._chunk_texts = chunk_texts
 
-    async def run(self, actor: Actor, progress: Progress | None = None) -> Reembedded:
+    async def run(
+        self, actor: Actor, progress: Progress | None = None, chosen: Chosen | None = None
+    ) -> Reembedded:
         """Go on with a change that was interrupted; without one, embed what was left behind by others.
 
-        Raises EmbeddingError when the model does not answer; what is ready is kept for the next call.
+        With ``chosen`` only towards that model: raises Conflict (``embedding_settings_changed``) when another
+        choice was made since. Raises EmbeddingError when the model does not answer; what is ready is kept for
+        the next call.
         """
         count = Count(progress)
         for attempt in range(_ROUNDS):
-            change = await self._planned(actor)
+            change = await self._planned(actor, chosen)
             try:
                 count.expect(await self._waiting(actor, change))
                 await self._fill(self._database.transaction, actor, change, count)
@@ -114,13 +125,19 @@ class Following:
             await refill.scope(actor, scope_key)
         await refill.flush(actor)
 
-    async def _planned(self, actor: Actor) -> _Change:
+    async def _planned(self, actor: Actor, chosen: Chosen | None) -> _Change:
         async with self._database.transaction(actor) as tx:
             key = await self._keys.find(tx, actor)
             found = await kept(tx, key, actor) if key is not None else {}
             rows = await tx.all(_SQL["scopes_of_user"], scopes_of(actor))
             coming = found.get("next")
-            target = await self._target(tx, actor, coming or found.get("active"))
+            meant = coming or found.get("active")
+            if chosen is not None and chosen.model_id != (meant.model_id if meant else None):
+                raise Conflict(
+                    "embedding_settings_changed",
+                    "Another choice of the embedding model was made meanwhile, and stands.",
+                )
+            target = await self._target(tx, actor, meant)
         return _Change(target, coming, tuple(row["scope_key"] for row in rows))
 
     async def _target(self, tx: Transaction, actor: Actor, meant: Kept | None) -> Model:

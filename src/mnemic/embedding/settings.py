@@ -14,7 +14,7 @@ from mnemic.checks import whole
 from mnemic.crypto import DataKey
 from mnemic.embedding import deeds
 from mnemic.embedding.calibration import Curve, calibrate
-from mnemic.embedding.follow import Following, Progress, Reembedded, scopes_of
+from mnemic.embedding.follow import Chosen, Following, Progress, Reembedded, scopes_of
 from mnemic.embedding.models import Models, close_embedder
 from mnemic.embedding.own import Choice, Kept, Stage, add_model, kept, put
 from mnemic.embedding.protocol import MAX_DIMS, Embedder
@@ -87,7 +87,8 @@ class Embeddings:
         ``dims`` is 1 to 4,000, None for what the endpoint answers. The endpoint is tried and the model
         calibrated first: whatever is raised up to there changed nothing. An EmbeddingError after that left
         the old model in use; ``reembed`` goes on. A new key of the same model embeds nothing anew. Raises
-        InvalidInput (``embedding_choice_invalid``, ``dims_out_of_range``), HostNotAllowed.
+        InvalidInput (``embedding_choice_invalid``, ``dims_out_of_range``), HostNotAllowed, and Conflict
+        (``embedding_settings_changed``) when another choice was made meanwhile, which stands.
         """
         choice = _checked(base_url, model, api_key, dims)
         embedder = self._models.connect(choice)
@@ -102,9 +103,10 @@ class Embeddings:
             await close_embedder(embedder)
         async with self._database.transaction(actor) as tx:
             await tx.one(_SQL["hold_user"], {"scope_key": actor.user_scope})
-            await self._choose(tx, await self._keys.obtain(tx, actor), actor, choice, curve)
+            key = await self._keys.obtain(tx, actor)
+            chosen = await self._choose(tx, key, actor, choice, curve)
         self._models.forget(actor)
-        return await self.reembed(actor, progress=progress)
+        return await self._following.run(actor, progress, chosen)
 
     async def clear(self, actor: Actor, *, progress: Progress | None = None) -> Reembedded:
         """Let the deployment's model embed for the actor's user again; as ``set`` in all else."""
@@ -118,7 +120,7 @@ class Embeddings:
                 if key is not None and "active" in found:
                     await put(tx, key, actor, "next", None, None)
                 await tx.answer(None, deeds.cleared(actor, _meant(found)))
-        return await self.reembed(actor, progress=progress)
+        return await self._following.run(actor, progress, Chosen(None))
 
     async def reembed(self, actor: Actor, *, progress: Progress | None = None) -> Reembedded:
         """Go on with a change that was interrupted; without one, embed what was left behind.
@@ -129,11 +131,12 @@ class Embeddings:
 
     async def _choose(
         self, tx: Transaction, key: DataKey, actor: Actor, choice: Choice, curve: Curve | None
-    ) -> None:
+    ) -> Chosen:
         found = await kept(tx, key, actor)
         active, coming = found.get("active"), found.get("next")
         if active is not None and choice.same_model(active.choice):
-            await put(tx, key, actor, "active", choice, active.model_id)
+            model_id = active.model_id
+            await put(tx, key, actor, "active", choice, model_id)
             await self._give_up(tx, actor)
         else:
             if coming is not None and choice.same_model(coming.choice):
@@ -147,6 +150,7 @@ class Embeddings:
             await put(tx, key, actor, "next", choice, model_id)
             await tx.run(_SQL["clear_user"], scopes_of(actor) | {"model_id": model_id})
         await tx.answer(None, *deeds.chosen(actor, _meant(found), choice))
+        return Chosen(model_id)
 
     async def _give_up(self, tx: Transaction, actor: Actor) -> None:
         """Drop a change that was under way, with the vectors made for it."""

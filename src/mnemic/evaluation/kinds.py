@@ -36,6 +36,12 @@ async def evaluate(
     return {"set": path.parent.name or path.stem, **report}
 
 
+def has_queries(path: Path) -> bool:
+    """Tell whether a file is a retrieval set, by its first row; raises as ``evaluate``."""
+    row = next(read_rows(path), None)
+    return row is not None and kind_of(row) == "retrieval"
+
+
 def count_queries(path: Path) -> int:
     """Return how many queries a retrieval set holds; 0 for a file of another kind."""
     return sum(len(row["queries"]) for row in read_rows(path) if kind_of(row) == "retrieval")

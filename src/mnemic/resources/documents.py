@@ -30,7 +30,7 @@ from mnemic.resources.chunking import VERSION, Block, Piece, pieces
 from mnemic.resources.formats import Format, format_of, markdown_blocks, text_blocks
 from mnemic.resources.html import html_blocks
 from mnemic.resources.pdf import pdf_blocks, require_reader
-from mnemic.resources.sources import Source, empty, of_bytes, of_path, of_stream
+from mnemic.resources.sources import Source, empty, of_bytes, of_path, of_stream, require_file
 from mnemic.resources.turns import counted
 from mnemic.resources.vectors import vectors_of
 from mnemic.storage.halfvec import HalfVector
@@ -127,8 +127,7 @@ class Documents:
         about = _checked(
             actor, kind, collection, title, uri, occurred_at, document, scope, visibility
         )
-        how = _format(document, format, about)
-        source = await _source(document)
+        how, source = await _opened(document, format, about)
         macs, ready = await self._known(actor, about, f"{how}|{source.digest}")
         if ready is not None:
             return ready
@@ -291,6 +290,13 @@ def _label(value: str | None, most: int, name: str) -> str | None:
     if len(text) > most:
         raise InvalidInput(f"{name}_too_long", f"A {name} holds at most {most:,} characters.")
     return text or None
+
+
+async def _opened(document: Given, given: Format | None, about: _About) -> tuple[Format, Source]:
+    """Return how a document is read, and its bytes; what is no file is refused as that, whatever its name."""
+    if isinstance(document, Path):
+        await asyncio.to_thread(require_file, document)
+    return _format(document, given, about), await _source(document)
 
 
 def _format(document: Given, given: Format | None, about: _About) -> Format:

@@ -14,6 +14,7 @@ import re
 import stat
 import zlib
 from collections.abc import AsyncIterable, Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -28,6 +29,7 @@ _MOST_CONTROLS = 0.005
 _HIGH = bytes(range(0x80, 0x100))
 _COMMON_HAN = re.compile(rb"[\xa1-\xf7][\xa1-\xfe]")
 _MOSTLY = 0.9
+_PDF = b"%PDF-"
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -74,21 +76,37 @@ def of_path(path: Path) -> Source:
     """
 
     def opened() -> Iterator[bytes]:
-        try:
-            # a pipe or a device would be waited for
-            with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
-                if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-                    raise InvalidInput("file_unreadable", f"{path} is no regular file.")
-                while block := file.read(_BLOCK):
-                    yield block
-        except FileNotFoundError:
-            raise InvalidInput("file_not_found", f"There is no file {path}.") from None
-        except OSError as error:
-            raise InvalidInput(
-                "file_unreadable", f"{path} cannot be read: {error.strerror}."
-            ) from error
+        with _reading(path) as file:
+            while block := file.read(_BLOCK):
+                yield block
 
     return survey(opened, path.name)
+
+
+def require_file(path: Path) -> None:
+    """Raise InvalidInput (``file_not_found``, ``file_unreadable``) for what is no regular file."""
+    with _reading(path):
+        pass
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[BinaryIO]:
+    try:
+        with open(path, "rb", opener=_at_once) as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise InvalidInput("file_unreadable", f"{path} is no regular file.")
+            yield file
+    except FileNotFoundError:
+        raise InvalidInput("file_not_found", f"There is no file {path}.") from None
+    except OSError as error:
+        raise InvalidInput(
+            "file_unreadable", f"{path} cannot be read: {error.strerror}."
+        ) from error
+
+
+def _at_once(path: str, flags: int) -> int:
+    """Open without waiting, as one would for a pipe or a device."""
+    return os.open(path, flags | os.O_NONBLOCK)
 
 
 def of_bytes(data: bytes, name: str | None = None) -> Source:
@@ -137,9 +155,13 @@ def survey(opener: Opener, name: str | None = None) -> Source:
 def encoding_of(opener: Opener) -> str:
     """Return the encoding of text: UTF-8, UTF-16 with its mark, or GB 18030.
 
-    Raises InvalidInput (``document_not_text``) for anything else, such as a picture.
+    Raises InvalidInput (``document_not_text``) for anything else, such as a picture or a PDF.
     """
     first = next(opener(), b"")
+    if first.startswith(_PDF):
+        raise InvalidInput(
+            "document_not_text", "This is a PDF: name it .pdf, or say that its format is pdf."
+        )
     for mark, name in _MARKS:
         if first.startswith(mark):
             if _decodes(opener, name):

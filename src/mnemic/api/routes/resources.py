@@ -60,7 +60,8 @@ async def add(who: Who, query: Annotated[Upload, Query()]) -> Response:
     """Store a document: the body is its bytes, the media type its format; at most 50 MB, streamed.
 
     Another document of the same ``uri`` is replaced, the same bytes again change nothing, so a lost answer
-    can be asked for again; with an Idempotency-Key the document may hold no more than a JSON body.
+    can be asked for again; with an Idempotency-Key the document may hold no more than a JSON body. The
+    larger it is, the longer it may take; one that was stopped goes on when it is sent again.
     """
     media = require_media(who.header("content-type"), tuple(FORMATS))
     asked, document = await _document(who)
@@ -86,7 +87,7 @@ async def _document(who: Asked) -> tuple[Asked, bytes | AsyncIterable[bytes]]:
     """Return the document as it comes, or as a whole where a repeated request must be known again."""
     limits = who.service.limits
     if who.header(IDEMPOTENCY) is None:
-        return who, limited(who.request, limits.document)
+        return who, limited(who.request, limits.document, limits.document_seconds)
     body = await read_whole(who.request, limits.body, limits.document_seconds)
     return Asked(who.service, who.identity, who.request, body), body
 
