@@ -50,7 +50,7 @@ WITHOUT_ROWS = {
     "resources.lock_documents",
 }
 """An advisory lock reads and writes no row."""
-SAYS_WHO_ASKS = {"messages.append_many", "items.begin_write"}
+SAYS_WHO_ASKS = {"messages.append_many", "items.begin_write", "items.begin_add"}
 """Calls that set the actors themselves are tested with their functions."""
 _DRAFT = bytes(32)
 _PARAMETER = re.compile(r"%\((\w+)\)s")
