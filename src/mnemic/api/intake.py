@@ -49,7 +49,8 @@ async def limited(request: Request, limit: int, patience: float) -> AsyncIterato
 def declared(request: Request) -> int | None:
     """Return how many bytes the body says that it has; None when it does not."""
     value = request.headers.get("content-length", "")
-    return int(value[:19]) if value.isascii() and value.isdigit() else None  # more is too large anyway
+    digits = value.isascii() and value.isdigit()
+    return int(value[:19]) if digits else None  # with more of them it is too large anyway
 
 
 def _too_slow(patience: float) -> InvalidInput:
