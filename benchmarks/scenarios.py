@@ -185,6 +185,7 @@ async def writes(world: World, corpus: Corpus, count: int = 200) -> list[Line]:
     return [
         _p50(f"add p50, one by one ({stored} of {count} stored)", whole, base, budget=5),
         Line("add p99", f"{whole.p99:.2f} ms", f"{base.p99:.2f} ms"),
+        _p50("add p50 beside all rows that it writes", whole, every),
         _p50("add p50, key fetched", strange, base_strange),
         await _batches(world, corpus),
     ]

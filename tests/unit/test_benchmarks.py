@@ -95,6 +95,7 @@ async def test_search_is_measured_beside_the_floor_and_is_exact(small: World) ->
 async def test_writes_are_stored_and_measured_beside_a_bare_insert(small: World) -> None:
     lines = await scenarios.writes(small, FEW, count=20)
     assert "of 20 stored" in lines[0].what
+    assert [line.ratio is not None for line in lines] == [True, False, True, True, False]
     cursor = await small.owner.execute("select count(*) from floor_row")
     assert await cursor.fetchone() == (30,), "ten more of users whose key is fetched"
 
