@@ -32,6 +32,14 @@ insert into floor_row (
 values (%s, %s, 'user', %s, %s, 'fact', %s, %s, 'user', 0.9, 'active', now(), now(), now(), %s, %s,
     %s::tsvector, %s, %s, %s)
 """
+_MOVE = "update floor_chain set seq = %s, last_mac = %s, head_mac = %s where chain = 0 and seq = %s"
+_ENTRY = """
+insert into floor_entry (chain, seq, at, action, why, user_mac, target_mac, after_mac, entry_mac)
+values (0, %s, now(), 'add_memory', 'app', %s, %s, %s, %s)
+"""
+_ASK = """
+insert into floor_outbox (scope_key, xact) values (%s, pg_current_xact_id()) on conflict do nothing
+"""
 Connection = AsyncConnection[tuple[Any, ...]]
 
 
@@ -46,7 +54,10 @@ async def connect(url: str, schema: str) -> Connection:
 
 
 async def create(conn: Connection) -> None:
-    """Make the floor's tables; ``floor_row`` has the columns and checks of ours and one index."""
+    """Make the floor's tables; ``floor_row`` has the columns and checks of ours and one index.
+
+    The others are as ours: the audit's chain and entries, and the outbox.
+    """
     await conn.execute(
         "create table if not exists floor_item"
         " (user_id text not null, id uuid not null, content text not null,"
@@ -56,6 +67,16 @@ async def create(conn: Connection) -> None:
     await conn.execute(
         "create table if not exists floor_row"
         " (like memory_item including defaults including constraints, primary key (scope_key, id))"
+    )
+    for table, like in (
+        ("floor_chain", "audit_chain"),
+        ("floor_entry", "audit_log"),
+        ("floor_outbox", "outbox"),
+    ):
+        statement = sql.SQL("create table if not exists {} (like {} including all)")
+        await conn.execute(statement.format(sql.Identifier(table), sql.Identifier(like)))
+    await conn.execute(
+        "insert into floor_chain values (0, 0, ''::bytea, ''::bytea) on conflict do nothing"
     )
 
 
@@ -70,6 +91,23 @@ async def nearest(conn: Connection, question: Question, k: int = K) -> list[UUID
 async def insert(conn: Connection, row: tuple[object, ...]) -> None:
     """Insert one row in a transaction of its own."""
     await conn.execute(_BARE, row)
+
+
+async def entries(conn: Connection) -> int:
+    """Return how far the floor's chain has come."""
+    row = await (await conn.execute("select seq from floor_chain")).fetchone()
+    assert row is not None
+    return int(row[0])
+
+
+async def insert_all(conn: Connection, row: tuple[object, ...], seq: int) -> None:
+    """Insert a row, entry ``seq`` of one chain and an outbox row: one transaction, no BEGIN, no COMMIT."""
+    mac = bytes(32)
+    async with conn.pipeline():
+        await conn.execute(_BARE, row)
+        await conn.execute(_ASK, (row[0],))
+        await conn.execute(_MOVE, (seq, mac, mac, seq - 1))
+        await conn.execute(_ENTRY, (seq, mac, mac, mac, mac))
 
 
 def bare_row(

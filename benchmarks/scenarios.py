@@ -177,11 +177,10 @@ async def writes(world: World, corpus: Corpus, count: int = 200) -> list[Line]:
     (question,) = world.prepare(list(corpus.questions(1, seed=6)))
     for user in {user for user, _ in drafts}:
         await world.search(replace(question, user=user))
-    whole, base = await _beside_insert(world, add, drafts)
+    whole, base, every = await _beside_inserts(world, add, drafts)
     stored = sum(outcome in ("stored", "superseded") for outcome in outcomes)
-    strange, base_strange = await _beside_insert(
-        world, fetched, _new_texts(world, corpus, count // 2, seed=1)
-    )
+    others = _new_texts(world, corpus, count // 2, seed=1)
+    strange, base_strange, _ = await _beside_inserts(world, fetched, others)
     return [
         _p50(f"add p50, one by one ({stored} of {count} stored)", whole, base, budget=5),
         Line("add p99", f"{whole.p99:.2f} ms", f"{base.p99:.2f} ms"),
@@ -191,14 +190,21 @@ async def writes(world: World, corpus: Corpus, count: int = 200) -> list[Line]:
     ]
 
 
-async def _beside_insert(
+async def _beside_inserts(
     world: World, add: Call[tuple[str, str]], drafts: Sequence[tuple[str, str]]
-) -> tuple[Series, Series]:
+) -> tuple[Series, Series, Series]:
+    """Time adds beside a bare INSERT of the row, and beside all rows that an add writes."""
     key = await _key(world)
-    rows = iter([_row(world, key, user, text) for user, text in drafts])
-    calls = {"floor": lambda _: floor.insert(world.owner, next(rows)), "ours": add}
+    rows = iter([_row(world, key, user, text) for user, text in drafts for _ in range(2)])
+    first = await floor.entries(world.owner)
+    numbers = iter(range(first + 1, first + 1 + len(drafts)))
+    calls: dict[str, Call[tuple[str, str]]] = {
+        "floor": lambda _: floor.insert(world.owner, next(rows)),
+        "every": lambda _: floor.insert_all(world.owner, next(rows), next(numbers)),
+        "ours": add,
+    }
     found = await interleaved(calls, drafts, warm=0)
-    return found["ours"], found["floor"]
+    return found["ours"], found["floor"], found["every"]
 
 
 def _p50(what: str, ours: Series, base: Series, budget: float | None = None) -> Line:

@@ -97,7 +97,7 @@ async def test_writes_are_stored_and_measured_beside_a_bare_insert(small: World)
     assert "of 20 stored" in lines[0].what
     assert [line.ratio is not None for line in lines] == [True, False, True, True, False]
     cursor = await small.owner.execute("select count(*) from floor_row")
-    assert await cursor.fetchone() == (30,), "ten more of users whose key is fetched"
+    assert await cursor.fetchone() == (60,), "of each text one alone and one with all"
 
 
 def test_a_budget_is_met_or_not_and_the_page_says_so() -> None:
