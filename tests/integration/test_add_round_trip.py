@@ -146,6 +146,23 @@ async def test_an_add_takes_two_trips_where_the_key_is_at_hand(
         assert await trips.of(added(another, KIM, "The boat shed needs a new coat of paint")) == 2
 
 
+async def test_rows_are_on_their_way_before_the_audit_is_reckoned(
+    known: MemoryService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    recorder = known._parts.deployment.database.recorder
+    assert recorder is not None
+    record_all, waiting = recorder.record_all, []
+
+    async def recorded(tx: Any, actor: Actor, deeds: Sequence[Any]) -> None:
+        waiting.append(len(tx.waiting))
+        await record_all(tx, actor, deeds)
+
+    monkeypatch.setattr(recorder, "record_all", recorded)
+    await added(known, KIM, TREES)
+    await known.add_many(KIM, [Draft(FERRY), Draft(OWLS)])
+    assert waiting == [0, 0]
+
+
 async def test_without_the_function_it_takes_three(
     known: MemoryService, server: Server, schema: str, trips: Trips
 ) -> None:

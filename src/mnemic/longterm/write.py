@@ -256,6 +256,7 @@ class Writer:
         insert(place, [row for row, one in new if one.duplicate_of is None])
         supersede(place, ended)
         strengthen(place, again)
+        await place.tx.hasten()
         return [self._verdict(place, row, decision) for row, decision in told]
 
     def _verdict(self, place: Place, row: Row, decision: Decision) -> Verdict:

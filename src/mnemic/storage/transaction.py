@@ -113,6 +113,11 @@ class Transaction:
         """
         self.waiting.append((statement, params))
 
+    async def hasten(self) -> None:
+        """Send what waits where nobody has to wait for it: the database is at it while we go on."""
+        if self.held is not None and self.held.is_open:
+            await self.send()
+
     async def flush(self) -> None:
         """Run what waits, in one round trip."""
         if self.held is not None and self.held.is_open:
