@@ -73,6 +73,9 @@ def reading_length(text: str) -> int:
 
 def says_something(text: str) -> bool:
     """Tell whether a text holds a letter, a digit or a picture, beyond punctuation and fillers."""
+    first = text[:1]
+    if first.isalpha() and first not in _UNSEEN:
+        return True  # as nearly every text begins
     return any(
         (category[0] in "LN" or category == "So") and char not in _UNSEEN
         for char in text

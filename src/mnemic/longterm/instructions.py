@@ -238,10 +238,14 @@ _HINTS = Hints(
         "when ",
     )
 )
+_ORDERS = _HINTS | Hints(
+    ("limits", "filters", "guidelines", "the owner", "the operator", "the customer", "eval")
+)
+"""Each English order holds one of these; those in a text that is all ASCII, one of the fewer ``_HINTS``."""
 _SPACED = re.compile(r"[ \t]{2,}")
 _APART = re.compile(r"[ .\-_*][A-Za-z][ .\-_*][A-Za-z][ .\-_*]")
 _LETTERED = re.compile(r"(?<![A-Za-z])(?:[A-Za-z][ .\-_*]){5,60}[A-Za-z](?![A-Za-z])")
-_JOINED_ZH = re.compile(r"(?<=[一-鿿])[ \t·._*\-]{1,3}(?=[一-鿿])")
+_JOINED_ZH = re.compile(r"[ \t·._*\-](?<=[一-鿿].)[ \t·._*\-]{0,2}(?=[一-鿿])")
 
 
 def instruction_like(text: str) -> bool:
@@ -261,9 +265,13 @@ def reads_as_order(folded: Folded) -> bool:
 
 def _is_order(plain: str) -> bool:
     """Every English pattern holds three letters in a row, every Chinese one a Chinese character."""
-    if _LATIN_WORD.search(plain) and (_ENGLISH.search(plain) or _is_marked(plain)):
+    if _LATIN_WORD.search(plain) and (_is_english_order(plain) or _is_marked(plain)):
         return True
     return not plain.isascii() and _OBJECTS_ZH.in_text(plain) and bool(_CHINESE.search(plain))
+
+
+def _is_english_order(plain: str) -> bool:
+    return _ORDERS.in_text(plain) and _ENGLISH.search(plain) is not None
 
 
 def _is_marked(plain: str) -> bool:

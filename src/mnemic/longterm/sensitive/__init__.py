@@ -2,6 +2,7 @@
 
     fold, lazy      the text without disguises, with the way back; patterns compiled on first use
     hints           the words without which a costly pattern is not tried
+    secrets         whether a text speaks of a credential at all; who looks for it then
     vendors, assignments, logins, commands       credentials by shape, by name, by place
     passwords, described, stated                 credentials in prose: written, told, a plain word
     cards, ids, accounts                         numbers, where a checksum exists it decides
@@ -15,25 +16,20 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from urllib.parse import quote
 
 from mnemic.longterm.sensitive.accounts import find_accounts
-from mnemic.longterm.sensitive.assignments import find_assigned
 from mnemic.longterm.sensitive.biometrics import find_biometrics
 from mnemic.longterm.sensitive.cards import find_cards
-from mnemic.longterm.sensitive.commands import find_commanded
 from mnemic.longterm.sensitive.contacts import find_emails, find_phones
-from mnemic.longterm.sensitive.described import find_described
 from mnemic.longterm.sensitive.fold import Folded, Span, fold
 from mnemic.longterm.sensitive.health import find_medical
 from mnemic.longterm.sensitive.ids import find_ids
 from mnemic.longterm.sensitive.lazy import lazy
-from mnemic.longterm.sensitive.logins import find_logins
-from mnemic.longterm.sensitive.passwords import find_told
 from mnemic.longterm.sensitive.places import find_places
-from mnemic.longterm.sensitive.stated import find_stated
+from mnemic.longterm.sensitive.secrets import find_secrets
 from mnemic.longterm.sensitive.vendors import find_vendor_tokens
 
 __all__ = ["CATEGORIES", "DEFAULT_CATEGORIES", "Finding", "find_in", "find_sensitive", "mask"]
@@ -59,32 +55,19 @@ _CODE = lazy(
     r"(?![0-9A-Za-z])"
 )
 _MASKED = re.compile(r"#[a-z_]+_masked")
-_GATES = {
-    "number": re.compile(
-        r"\d(?:(?:[ \-.·/:()]{0,3}[A-Za-z]?\d){5}|\d{3}[A-Za-z]\d|[A-Za-z]{2}\d|"
-        r"(?<=[A-Za-z]{5}\d)\d{3}[A-Za-z])"
-    ),
-    "latin": re.compile(r"[!-~]{4}"),
-    "token": re.compile(r"[!-~]{8}"),
-}
-_DETECTORS: tuple[tuple[frozenset[str], str, Callable[[Folded], Iterator[Span]]], ...] = (
-    (_SECRETS, "token", find_vendor_tokens),
-    (_SECRETS, "latin", find_assigned),
-    (_SECRETS, "latin", find_logins),
-    (_SECRETS, "latin", find_commanded),
-    (_SECRETS, "any", find_told),
-    (_SECRETS, "any", find_described),
-    (_SECRETS, "any", find_stated),
-    (frozenset({"bank_account"}), "number", find_accounts),
-    (frozenset({"biometric"}), "any", find_biometrics),
-    (frozenset({"exact_location"}), "any", find_places),
-    (frozenset({"national_id"}), "number", find_ids),
-    (frozenset({"payment_card"}), "any", find_cards),
-    (frozenset({"medical"}), "any", find_medical),
-    (frozenset({"email"}), "latin", find_emails),
-    (frozenset({"phone"}), "number", find_phones),
+_DETECTORS: tuple[tuple[frozenset[str], Callable[[Folded], Iterable[Span]]], ...] = (
+    (_SECRETS, find_vendor_tokens),
+    (_SECRETS, find_secrets),
+    (frozenset({"bank_account"}), find_accounts),
+    (frozenset({"biometric"}), find_biometrics),
+    (frozenset({"exact_location"}), find_places),
+    (frozenset({"national_id"}), find_ids),
+    (frozenset({"payment_card"}), find_cards),
+    (frozenset({"medical"}), find_medical),
+    (frozenset({"email"}), find_emails),
+    (frozenset({"phone"}), find_phones),
 )
-"""Categories, the gate that the text must pass, the detector; where ranges overlap the first one wins."""
+"""Categories and their detector; where ranges overlap the first one wins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,20 +88,20 @@ def find_sensitive(
 
 def find_in(folded: Folded, categories: frozenset[str]) -> tuple[Finding, ...]:
     """The same of a text whose disguises are off; the ranges are those in the text as it was given."""
-    possible = {"any", *(name for name, gate in _GATES.items() if gate.search(folded.text))}
     kept: list[Span] = []
-    codes: Sequence[tuple[int, int]] | None = None if "number" in possible else ()
-    for offered, gate, detect in _DETECTORS:
-        if gate in possible and not offered.isdisjoint(categories):
-            for span in detect(folded):
-                if span.category not in categories:
-                    continue
-                if codes is None:
-                    codes = _codes(folded.text)
-                if _is_piece(span, codes):
-                    continue
-                if not _MASKED.search(folded.text, span.start, span.end):
-                    _keep(kept, span)
+    codes: Sequence[tuple[int, int]] | None = None if folded.number else ()
+    for offered, detect in _DETECTORS:
+        if offered.isdisjoint(categories):
+            continue
+        for span in detect(folded):
+            if span.category not in categories:
+                continue
+            if codes is None:
+                codes = _codes(folded.text)
+            if _is_piece(span, codes):
+                continue
+            if not _MASKED.search(folded.text, span.start, span.end):
+                _keep(kept, span)
     return tuple(_finding(folded, span) for span in kept)
 
 

@@ -7,7 +7,7 @@ number has no checksum, so an account word right before it and a bank word aroun
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from mnemic.longterm.sensitive.checks import iban
 from mnemic.longterm.sensitive.fold import Folded, Span
@@ -57,15 +57,17 @@ _BACK = lazy(
 )
 _LONG = 15
 """An account number of that many digits needs no bank word, only an account word that is a bank's."""
-_NUMBERED = lazy(r"\d(?:(?:[ \-.]{0,2}\d){6}|(?<=[A-Za-z]{2}\d)\d[ -]?[A-Za-z0-9]{4})")
+_NUMBERED = lazy(r"[0-9](?:(?:[ \-.]{0,2}\d){6}|(?<=[A-Za-z]{2}\d)\d[ -]?[A-Za-z0-9]{4})")
 """Seven digits, fewer than any account number has, or how an IBAN begins."""
 _UNIT = lazy(r"\s?(?:元|块|万|千|美元|usd|dollars?|rmb|%|岁|天|年|月|人|个)")
 
 
-def find_accounts(folded: Folded) -> Iterator[Span]:
-    """Yield each IBAN and each account number that its words name."""
-    if not _NUMBERED.search(folded.text):
-        return
+def find_accounts(folded: Folded) -> Iterable[Span]:
+    """Return each IBAN and each account number that its words name."""
+    return _each(folded) if folded.number and _NUMBERED.search(folded.text) else ()
+
+
+def _each(folded: Folded) -> Iterator[Span]:
     named = "iban" in folded.lower
     for match in _IBAN.finditer(folded.text):
         span = _iban_span(folded, match, named)

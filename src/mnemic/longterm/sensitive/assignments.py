@@ -64,18 +64,18 @@ _HARMLESS_TAIL = lazy(
 )
 _UUID = lazy(r"[0-9a-fA-F]{8}-(?:[0-9a-fA-F]{4}-){3}[0-9a-fA-F]{12}$")
 _CODE = lazy(r"[A-Za-z_][\w.]*(?:->[\w.]*)?$")
-_HINTS = Hints((
+HINTS = Hints((
     "pass", "pwd", "secret", "sessdata", "key", "bduss", "ticket", "token", "credential", "contraseña",
     "session", "sessid", "cookie", "auth", "jwt", "bearer", "login", "sumo",
     "密码", "口令", "パスワード", "キー", "密钥", "秘钥", "私钥", "凭证", "凭据", "令牌", "授权码",
 ))  # fmt: skip
 _SHORT_HINTS = Hints(("pw", "sid", "ak", "sk"))
-_SHORT_HINT = lazy(r"\bpw\b|\bsid|(?<![a-z])[as]k[:=是 ]")
+_SHORT_HINT = lazy(r"pw(?<=\bpw)\b|sid(?<=\bsid)|ak[:=是 ](?<![a-z]...)|sk[:=是 ](?<![a-z]...)")
 
 
 def find_assigned(folded: Folded) -> Iterator[Span]:
     """Yield each value that is given to a secret's name."""
-    if not _is_hinted(folded.lower):
+    if not (HINTS.in_text(folded.lower) or is_abbreviated(folded.lower)):
         return
     for pattern, category, accepts in (
         (_PASSWORD, "password", _is_password),
@@ -89,9 +89,8 @@ def find_assigned(folded: Folded) -> Iterator[Span]:
                 yield Span(category, match.start("value"), match.start("value") + len(value))
 
 
-def _is_hinted(lower: str) -> bool:
-    if _HINTS.in_text(lower):
-        return True
+def is_abbreviated(lower: str) -> bool:
+    """Tell whether a text holds a name of a secret that is too short to be looked for in any word."""
     return _SHORT_HINTS.in_text(lower) and bool(_SHORT_HINT.search(lower))
 
 

@@ -6,7 +6,7 @@ fingerprints of keys, files, certificates and browsers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from mnemic.longterm.sensitive.fold import Folded, Span
 from mnemic.longterm.sensitive.hints import Hints
@@ -37,12 +37,20 @@ _SEQUENCE = lazy(r"(?<![A-Za-z])[ACGTacgt]{20,4096}(?![A-Za-z])")
 _VARIANT = lazy(r"(?<![A-Za-z0-9])rs\d{3,10} ?\(?[ACGT][;/ ]?[ACGT]\)?(?![A-Za-z])")
 _GENES = lazy(r"dna|基因|genom|genotype|snp|23andme")
 _REACH = 48
+_STRETCH = 20
+"""Characters without a blank that all data have, those aside in which there is a ``_PIECE``."""
+_PIECE = lazy(r"[.r](?:(?<=[0-9]\.)[0-9]|(?<=r)s[0-9])")
 
 
-def find_biometrics(folded: Folded) -> Iterator[Span]:
-    """Yield each stretch of biometric data."""
-    if not (_HINTS.in_text(folded.lower) and _WORDS.search(folded.lower)):
-        return
+def find_biometrics(folded: Folded) -> Iterable[Span]:
+    """Return each stretch of biometric data."""
+    if not (folded.longest >= _STRETCH or (folded.digit and _PIECE.search(folded.text))):
+        return ()
+    lower = folded.lower
+    return _each(folded) if _HINTS.in_text(lower) and _WORDS.search(lower) else ()
+
+
+def _each(folded: Folded) -> Iterator[Span]:
     for pattern in (_BLOB, _VECTOR):
         for match in pattern.finditer(folded.text):
             if _about_a_body(folded, match.start()) and _is_data(match[0]):

@@ -9,11 +9,12 @@ Wide spaces join groups like any blank: the checksum or a card word decides (dec
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import accumulate
 
 from mnemic.longterm.sensitive.checks import luhn
 from mnemic.longterm.sensitive.fold import Folded, Span
+from mnemic.longterm.sensitive.hints import Hints
 from mnemic.longterm.sensitive.lazy import lazy
 from mnemic.longterm.sensitive.numbers import (
     Run,
@@ -69,16 +70,26 @@ _CVV = lazy(
     r"(?<![a-z])(?:cvv2?|cvc2?|card security code|(?:信用卡|卡)(?:的|背面)?(?:安全码|校验码))"
     r"(?:[码号是为:：=\s(]|code|is){0,6}(\d{3,4})(?!\d)"
 )
+_CVV_HINTS = Hints(("cv", "安全码", "security code"))
+_TWELVE = lazy(r"[0-9](?:[ \-.·_/:]{0,3}\d){11}")
+"""As many digits as the shortest card number has, apart as ``runs`` allows."""
 
 
-def find_cards(folded: Folded) -> Iterator[Span]:
-    """Yield each card number, and each card security code named as such."""
+def find_cards(folded: Folded) -> Iterable[Span]:
+    """Return each card number, and each card security code named as such."""
+    if not folded.digit:
+        return ()
+    numbered = _TWELVE.search(folded.text) is not None
+    return _each(folded, numbered) if numbered or _CVV_HINTS.in_text(folded.lower) else ()
+
+
+def _each(folded: Folded, numbered: bool) -> Iterator[Span]:
     taken = 0
-    for run in runs(folded, 12, 19):
+    for run in runs(folded, 12, 19) if numbered else ():
         if run.start >= taken and _is_card(folded, run):
             taken = run.end
             yield Span("payment_card", run.start, run.end)
-    if "cv" in folded.lower or "安全码" in folded.lower or "security code" in folded.lower:
+    if _CVV_HINTS.in_text(folded.lower):
         for match in _CVV.finditer(folded.lower):
             yield Span("payment_card", match.start(1), match.end(1))
 

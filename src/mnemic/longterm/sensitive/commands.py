@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from mnemic.longterm.sensitive.fold import Folded, Span
+from mnemic.longterm.sensitive.hints import Hints
 from mnemic.longterm.sensitive.lazy import Pattern, lazy
 from mnemic.longterm.sensitive.shapes import classes, is_placeholder
 
@@ -59,13 +60,14 @@ _PAIR = lazy(
     r"[\"'`]?(?P<value>[!-~]{6,32})(?![!-~])",
     re.I,
 )
-_JOINED = lazy(r"[/|:] ?[!-~]{6}", re.I)
-"""The end of every pair."""
+_JOINED = lazy(r"[/|:] ?(?=[!-~]*[0-9])(?=[!-~]*[A-Za-z])[!-~]{6}")
+"""The end of every pair whose password may be one."""
 _HALF = lazy(
     r"(?:前半[段截部]?|后半[段截部]?|第[一二三]段|前[一二三四五六]位|后[一二三四五六]位|开头|结尾)"
     r"(?:[是为: =]|就是){1,3}(?P<value>[!-+\--~]{3,40})"
 )
-_HALF_HINT = lazy(r"密码|口令|密钥")
+_HALF_HINTS = Hints(("密码", "口令", "密钥"))
+HINTS = Hints(hint for hint, _ in _TOOLS) | _HALF_HINTS
 
 
 def find_commanded(folded: Folded) -> Iterator[Span]:
@@ -76,13 +78,18 @@ def find_commanded(folded: Folded) -> Iterator[Span]:
             for match in form.finditer(text):
                 if _chosen(match["value"].rstrip(".,;:)")):
                     yield _span(match)
-    for match in _PAIR.finditer(text) if _JOINED.search(text) else ():
+    for match in _PAIR.finditer(text) if may_hold_pair(text) else ():
         if _is_pair(match):
             yield _span(match)
-    if "半" in text or "段" in text or "位" in text:
+    if _HALF_HINTS.in_text(text) and ("半" in text or "段" in text or "位" in text):
         for match in _HALF.finditer(text):
-            if _HALF_HINT.search(text[max(0, match.start() - 24) : match.start()]):
+            if _HALF_HINTS.in_text(text[max(0, match.start() - 24) : match.start()]):
                 yield _span(match)
+
+
+def may_hold_pair(text: str) -> bool:
+    """Tell whether something with letters and digits stands where the password of a pair would."""
+    return _JOINED.search(text) is not None
 
 
 def _span(match: re.Match[str]) -> Span:

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from mnemic.longterm.sensitive.fold import Folded, Span
+from mnemic.longterm.sensitive.hints import Hints
 from mnemic.longterm.sensitive.lazy import Pattern, lazy
 
 _NAME = (
@@ -159,28 +160,31 @@ _EN_PRESS = lazy(
     r"(?P<value2>\d{4,8})\b(?=[^.!?\n]{0,60}\bcode\b)",
     re.I,
 )
-_ZH_HINTS = lazy(
-    r"密|暗|口令|码|锁|门|柜|箱|pin|手势|图案|助记|恢复|种子|sim|开机|wifi|wi-fi|路由器|网银|"
-    r"支付宝|报警|短信|验证|卡"
-)
+_ZH_WORDS = """
+密 暗 口令 码 锁 门 柜 箱 手势 图案 助记 恢复 种子 开机 路由器 网银 支付宝 报警 短信 验证 卡
+"""
+_ZH_HINTS = Hints(_ZH_WORDS.split(), wide=("pin", "sim", "wifi", "wi-fi"))
+_EN_HINTS = Hints(("pass", "pin", "code", "combination"))
+_SEED_HINTS = Hints(("phrase", "mnemonic", " word", "助记", "恢复", "种子"))
+_ANSWER_HINTS = Hints(("答案", "密保", "question"))
+_PRESS_HINTS = Hints(("key", "punch", "code", "press"))
+HINTS = _ZH_HINTS | _EN_HINTS | _SEED_HINTS | _ANSWER_HINTS | _PRESS_HINTS
 
 
 def find_described(folded: Folded) -> Iterator[Span]:
     """Yield each password or code that is told in words."""
     lower = folded.lower
-    if not lower.isascii() and _ZH_HINTS.search(lower):
+    if _ZH_HINTS.in_text(lower):
         yield from _chinese(folded)
-    if "pass" in lower or "pin" in lower or "code" in lower or "combination" in lower:
+    if _EN_HINTS.in_text(lower):
         yield from _english(folded)
-    if "phrase" in lower or "助记" in lower or "mnemonic" in lower or " word" in lower:
+    if _SEED_HINTS.in_text(lower):
         yield from _plain(_SEED, folded.text)
-    if "恢复" in lower or "种子" in lower:
-        yield from _plain(_SEED, folded.text)
-    if "答案" in lower or "密保" in lower or "question" in lower:
+    if _ANSWER_HINTS.in_text(lower):
         for match in _ANSWER.finditer(folded.text):
             if not _NO_ANSWER.search(_value(match)):
                 yield _span(match)
-    if "key" in lower or "punch" in lower or "code" in lower or "press" in lower:
+    if folded.digit and _PRESS_HINTS.in_text(lower):
         yield from _plain(_EN_PRESS, folded.text)
 
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import unicodedata
 from bisect import bisect_right
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import NamedTuple
 
 from mnemic.longterm.sensitive.lazy import lazy
@@ -34,6 +33,11 @@ _SPELLED_TABLE = str.maketrans(
 _LOOKALIKES = dict(zip("аеорсухіѕјԁһкмтвнαορικν", "aeopcyxisjdhkmtbhaopikv", strict=True)) | dict(
     zip("АЕОРСХІЅЈКМТВНΑΒΕΗΙΚΜΝΟΡΤΧ", "AEOPCXISJKMTBHABEHIKMNOPTX", strict=True)
 )
+_DIGIT = lazy(r"[0-9]")  # no other digit is left in a folded text
+_NUMBER = lazy(
+    r"[0-9](?:(?:[ \-.·/:()]{0,3}[A-Za-z]?\d){5}|\d{3}[A-Za-z]\d|[A-Za-z]{2}\d|"
+    r"(?<=[A-Za-z]{5}\d)\d{3}[A-Za-z])"
+)
 _FIXED = {
     "\u2212": "-", "\u00b7": "·", "\u2022": "·", "\u2027": "·", "\u30fb": "·", "\uff65": "·",
     "\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2028": "\n", "\u2029": "\n",
@@ -50,19 +54,27 @@ class Span(NamedTuple):
     end: int
 
 
-@dataclass(frozen=True)
 class Folded:
-    """A folded text with the way back to the offsets of the original."""
+    """A folded text with the way back to the offsets of the original, and what every detector asks of it.
 
-    text: str
-    _breaks: tuple[int, ...] = (0,)
-    _shifts: tuple[int, ...] = (0,)
+    ``lower`` is the text in lower case, with the same length; ``digit`` tells whether it holds a digit,
+    ``number`` whether there are as many as the shortest number of a person has; ``longest`` is the length
+    of its longest stretch without a blank.
+    """
 
-    @cached_property
-    def lower(self) -> str:
-        """The folded text in lower case, with the same length."""
-        lowered = self.text.lower()
-        return lowered if len(lowered) == len(self.text) else self.text
+    __slots__ = ("_breaks", "_shifts", "digit", "longest", "lower", "number", "text")
+
+    def __init__(
+        self, text: str, breaks: tuple[int, ...] = (0,), shifts: tuple[int, ...] = (0,)
+    ) -> None:
+        lowered = text.lower()
+        self.text = text
+        self.lower = lowered if len(lowered) == len(text) else text
+        self.digit = _DIGIT.search(text) is not None
+        self.number = self.digit and _NUMBER.search(text) is not None
+        self.longest = max(map(len, text.split()), default=0)
+        self._breaks = breaks
+        self._shifts = shifts
 
     def original(self, index: int) -> int:
         """Return the offset in the original text of the folded character at ``index``."""
@@ -102,8 +114,16 @@ def _beside(text: str, index: int) -> str:
     return text[max(0, index - 1) : index] + text[index + 1 : index + 2]
 
 
+_MARKS = {mark: _fold_char(mark) for mark in "，：；？！“”"}
+"""What most Chinese texts hold, a character for a character; in one step each."""
+
+
 def fold(text: str) -> Folded:
     """Return ``text`` without disguises; the cost grows with its odd characters only."""
+    if text.isascii() and text.isprintable():
+        return Folded(text)
+    for mark, plain in _MARKS.items():
+        text = text.replace(mark, plain)
     if not (_ODD.search(text) or _SPELLED.search(text)):
         return Folded(text)
     pieces: list[str] = []

@@ -6,15 +6,14 @@ general passes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 
 from mnemic.longterm.sensitive.fold import Folded, Span
 from mnemic.longterm.sensitive.health_en import english_statements
 from mnemic.longterm.sensitive.health_zh import chinese_statements
 
 
-def find_medical(folded: Folded) -> Iterator[Span]:
-    """Yield each statement that a person has a disease, a test result or a prescription."""
-    for statements in (chinese_statements, english_statements):
-        for start, end in statements(folded.lower):
-            yield Span("medical", start, end)
+def find_medical(folded: Folded) -> Iterable[Span]:
+    """Return each statement that a person has a disease, a test result or a prescription."""
+    ranges = (*chinese_statements(folded.lower), *english_statements(folded.lower))
+    return [Span("medical", start, end) for start, end in ranges]

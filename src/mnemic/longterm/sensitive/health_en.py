@@ -6,7 +6,7 @@ positive test, a laboratory value, or a prescribed medicine.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from mnemic.longterm.sensitive.health_en_words import (
     BEGINNINGS,
@@ -129,7 +129,6 @@ _HINTS = Hints(
         "showed ",
     )
 )
-_LETTER = lazy(r"[a-z]")
 _BEGINNING = lazy(r"\b[a-z][a-z0-9]{4}")
 _PIECES = Hints(
     (
@@ -147,6 +146,8 @@ _PIECES = Hints(
         "radiation",
     )
 )
+_NAMES = _PIECES | Hints(BEGINNINGS)
+"""What one look finds wherever ``names_health`` is true, and in a few texts besides."""
 _TOPIC = lazy(
     r"\bif\b|prevent|avoid|risk of|article|research|study|novel|character|movie|dataset|model|"
     r"fundrais|charity|awareness|\bnot\b|n't\b|\bno\b|ruled out|negative for|worried|afraid|fear|wonder|"
@@ -156,10 +157,13 @@ _TOPIC = lazy(
 )
 
 
-def english_statements(lower: str) -> Iterator[tuple[int, int]]:
-    """Yield the range of each statement about somebody's health in a lower-case text."""
-    if not (_LETTER.search(lower) and _HINTS.in_text(lower) and names_health(lower)):
-        return
+def english_statements(lower: str) -> Iterable[tuple[int, int]]:
+    """Return the range of each statement about somebody's health in a lower-case text."""
+    likely = _NAMES.in_text(lower) and _HINTS.in_text(lower) and names_health(lower)
+    return _statements(lower) if likely else ()
+
+
+def _statements(lower: str) -> Iterator[tuple[int, int]]:
     for match in _EN.finditer(lower):
         if not _TOPIC.search(_clause(lower, match.start(), match.end())):
             yield match.span()

@@ -8,7 +8,7 @@ them. Questions, conditions, prevention, articles, jobs, institutions and softwa
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from operator import add
 
@@ -22,6 +22,7 @@ from mnemic.longterm.sensitive.health_zh_words import (
     TESTS,
     TREATMENTS,
 )
+from mnemic.longterm.sensitive.hints import Hints, openings
 from mnemic.longterm.sensitive.lazy import lazy
 
 Range = tuple[int, int]
@@ -150,28 +151,38 @@ _UNDERGOES = lazy(
     r"(?:做|装|放|植入|切|在|去|接受|需要|要|次|完|正|刚|每周|开始|结束|靠)[^。;!?\n]{0,10}$"
 )
 _UNDERGONE = lazy(r"术?(?:[了过后中]|第|[一二两三四五六七八九十\d]+[年月次])")
-_ASCII = lazy(
-    r"(?<![a-z])(?:adhd|hiv|ptsd|ocd|covid|copd|sle|aids|ibd|pcos|als|bpd|asd|sma|ibs|cp|mds|"
-    r"hpv|gerd)(?![a-z])"
-)
+_ASCII_WORDS = r"adhd|hiv|ptsd|ocd|covid|copd|sle|aids|ibd|pcos|als|bpd|asd|sma|ibs|cp|mds|hpv|gerd"
+_ASCII = lazy(rf"(?<![a-z])(?:{_ASCII_WORDS})(?![a-z])")
 _LETTERS = lazy(r"[a-z]{2}")
-_ENDING_HINT = lazy(
+_ENDING_WORDS = (
     r"癌|瘤|囊肿|结石|息肉|炎|综合[征症]|栓塞|脑梗|缺血|纤维化|疱疹|湿疹|荨麻疹|癣|褥疮|贫血|"
     r"三体|瘫|障碍|发作|衰竭|"
     r"不全|结节|早衰|骨裂|骨折|血栓|感染|症|重疾|未闭|中毒性|肿块|占位"
 )
-_RESULT_HINT = lazy(
+_ENDING_HINT = lazy(_ENDING_WORDS)
+_RESULT_WORDS = (
     r"血|尿|糖|压|胆|脂|肌|转氨酶|谷[丙草]|激素|抗[原体]|病毒|泌乳|睾酮|雌二醇|孕酮|蛋白|白细胞|"
     r"中性粒|二聚体|骨密度|"
     r"t值|c肽|射血|智商|精子|肺功能|空腹|餐后|视力|听阈|卵泡|胰岛|游离|呼吸暂停|幽门|碳1|"
     r"tsh|a1c|psa|cd4|amh|hcg|fsh|ca-?\d|cea|afp|nt ?[\d值]|egfr|bnp|ldl|ahi|phq|gad|scl-|hamd|"
     r"sds|sas|rads|alt|ast|dna|inr|ft[34]"
 )
-_TESTED_HINT = lazy(
+_RESULT_HINT = lazy(_RESULT_WORDS)
+_TESTED_WORDS = (
     r"阳|恶性|高风险|高危|临界|两条杠|两道杠|\(\+|（\+|加号|没过|没通过|不乐观|异常|不过|hsil|"
     r"lsil|cin|ascus|asc-us|残疾|"
     r"结节|钼靶|乳腺|甲状腺|彩超|b超|病史|家族史|xy|xx|突变|携带|杂合|纯合|缺失|狭窄|rads"
 )
+_TESTED_HINT = lazy(_TESTED_WORDS)
+_OPEN_WORDS = r"诊断|确诊|病"
+_OPEN_HINT = lazy(_OPEN_WORDS)
+_CHILD = "怀"
+_SIGNS = (
+    *(_ENDING_WORDS, LOOSE_ENDINGS, _ASCII_WORDS, _OPEN_WORDS, _RESULT_WORDS, _TESTED_WORDS),
+    *(DRUGS, TREATMENTS, _CHILD),
+)
+_HINTS = Hints(DISEASES) | Hints(start for words in _SIGNS for start in openings(words))
+"""Of these a text holds one that anything else here is to be looked for in."""
 _STOPS = "。;!?！？；\n"
 _REACH = 60
 _ENDING = lazy(ENDINGS)
@@ -189,14 +200,16 @@ def _index() -> dict[str, tuple[str, ...]]:
     return grouped
 
 
-def chinese_statements(lower: str) -> Iterator[Range]:
-    """Yield the range of each statement about somebody's health in a lower-case text."""
-    if lower.isascii():
-        return
+def chinese_statements(lower: str) -> Iterable[Range]:
+    """Return the range of each statement about somebody's health in a lower-case text."""
+    return _statements(lower) if not lower.isascii() and _HINTS.in_text(lower) else ()
+
+
+def _statements(lower: str) -> Iterator[Range]:
     for start, end in _diseases(lower):
         if _is_somebodys(lower, _sentence(lower, start, end), start, end):
             yield start, end
-    for match in _OPEN.finditer(lower) if re.search("诊断|确诊|病", lower) else ():
+    for match in _OPEN.finditer(lower) if _OPEN_HINT.search(lower) else ():
         if _told_by_doctor(lower, match):
             yield match.span()
     yield from _results(lower)
@@ -299,7 +312,7 @@ def _treatments(text: str) -> Iterator[Range]:
         taken = _TAKES.search(text[max(0, start - 14) : start]) or _DOSED.match(text, end)
         if taken and not _NORM.search(_clause(text, start, end)) and not _generic(text, start, end):
             yield start, end
-    for match in _PREGNANT.finditer(text) if "怀" in text else ():
+    for match in _PREGNANT.finditer(text) if _CHILD in text else ():
         if not (_generic(text, *match.span()) or re.search("没|不|想|备|准备|打算", match[0])):
             yield match.span()
     for match in _TREATMENT.finditer(text):

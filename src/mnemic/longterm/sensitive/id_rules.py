@@ -49,7 +49,7 @@ def _edge(form: str) -> str:
     return rf"(?<![A-Za-z_])(?<![A-Za-z0-9]-){form}"
 
 
-_SIX = r"\d(?:[ \-.·/:]{0,3}\d){5}"
+_SIX = r"[0-9](?:[ \-.·/:]{0,3}\d){5}"
 _NUMBER = rf"(?={_SIX}(?:[ \-.·/:+]{{0,3}}[A-Z0-9]){{2}}|\d[A-Z][A-Z0-9]\d)\d"
 _WORD = r"[A-Z](?=[A-Z]?[ -]?\d\d[ -]?\d\d|(?=[A-Z0-9]{0,8}[0-9])[A-Z0-9]{8}|[A-Z0-9]{15})"
 STARTS = lazy(rf"(?<![0-9])(?:{_NUMBER}|{_edge(_WORD)})", re.I)
@@ -58,7 +58,7 @@ word with four digits soon, of nine letters and digits, or as long as the Italia
 be letters."""
 SIGNS = (
     lazy(rf"{_SIX}[ \-.·/:+(]{{0,3}}[A-Z0-9]", re.I),
-    lazy(r"\d(?:[A-Z][A-Z0-9]\d|[A-Z0-9]{4}|(?<=[A-Z0-9]{4}\d))", re.I),
+    lazy(r"[0-9](?:[A-Z][A-Z0-9]\d|[A-Z0-9]{4}|(?<=[A-Z0-9]{4}\d))", re.I),
     lazy(r"[A-Za-zı]{16}"),
 )
 """Of these a text with a form holds one. Of nine letters and digits in a row, a digit has four on one side;

@@ -8,7 +8,7 @@ digit (passports, driving licences) count only right after their own name.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from importlib import import_module
 from itertools import permutations
@@ -73,8 +73,12 @@ _CN_FORM = lazy(r"[1-8]\d{5}(?:19|20)\d{9}[\dXx]")
 _CODE_LIKE = lazy(r"(?=[A-Za-z]{0,3}\d{2,3}[ \-.:/]?\d{2})|\d{2}")
 
 
-def find_ids(folded: Folded) -> Iterator[Span]:
-    """Yield each national identity number, and document numbers named as such."""
+def find_ids(folded: Folded) -> Iterable[Span]:
+    """Return each national identity number, and document numbers named as such."""
+    return _each(folded) if folded.number else ()
+
+
+def _each(folded: Folded) -> Iterator[Span]:
     context = None
     starts = _starts(folded.text)
     for rule in RULES if starts else ():

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 __all__ = ["Pattern", "lazy"]
 
@@ -28,7 +28,7 @@ class _Replace(Protocol):
 
 
 class _All(Protocol):
-    def __call__(self, string: str, /) -> list[str]: ...
+    def __call__(self, string: str, /) -> list[Any]: ...
 
 
 class Pattern:

@@ -47,6 +47,11 @@ _NEAR_HINTS = Hints((
 _NOT_NEAR = lazy(
     r"\bid[\"'\s:=]{1,6}$|hash|sha|md5|commit|digest|摘要|哈希|public|公钥|checksum|url|http|/$"
 )
+HINTS = _NEAR_HINTS | Hints((
+    "://", " -u", "--user", "--proxy-user", "uthorization", "key", "token", "auth", "-p",
+    "Bearer ", "bearer ",
+))  # fmt: skip
+"""A header that is not an authorization is a key, a token or an auth."""
 
 
 def find_logins(folded: Folded) -> Iterator[Span]:

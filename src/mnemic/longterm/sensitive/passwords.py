@@ -103,6 +103,7 @@ _HINTS_ZH = Hints(
     )
 )
 _HINTS_EN = Hints(("pass", "pwd", "pin", "code", "otp", "combination"))
+HINTS = _HINTS_ZH | _HINTS_EN
 _SHARES = ("提取码", "访问码", "邀请码", "访问密码", "提取密码", "分享密码")
 _RULES = lazy(
     r"错|忘|位|次|长度|强度|策略|不|没|别|管理|学|规则|格式|要求|至少|超过|有效期|过期|找回|加密|哈希|"

@@ -8,14 +8,15 @@ bare pair; plus codes, geohashes and what3words. Cities, streets and public buil
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from mnemic.longterm.sensitive.fold import Folded, Span
+from mnemic.longterm.sensitive.hints import Hints
 from mnemic.longterm.sensitive.lazy import Pattern, lazy
 from mnemic.longterm.sensitive.numbers import after, before, stands_alone
 
 _DEGREES = r"-?\d{1,3}\.\d{4,15}"
-_PRECISE = lazy(r"\d(?:\.\d{3}|\d\d点\d{3})")
+_PRECISE = lazy(r"[0-9](?:\.\d{3}|\d\d点\d{3})")
 _JOIN = (
     r"[°\s]{0,3}(?:[NSEWnsew北南东西]\b)?[\s\"',，、;；/|:：)(=和&]{0,6}(?:and |lng|lon|long|"
     r"longitude|经度|纬度|东经|西经|北纬|南纬|e\b|w\b)?[\s\"',:：=是为a-z]{0,12}"
@@ -79,10 +80,23 @@ _GEOHASH = lazy(
     r"(?:geohash|mgrs|utm)[^\n!-~]{0,6}(?: is|:|=)? ?[\"']?(?P<code>(?=[A-Za-z]*\d)[0-9b-hjkmnp-z]{7,12}|"
     r"\d{1,2}[A-Z]{3}(?: ?\d{3,5}){2}|\d{1,2}[A-Z] \d{6} \d{7})(?![A-Za-z0-9])"
 )
+_HINTS = Hints(("经", "纬", "+", "///", "what3words", "w3w"))
+_NUMBERED_HINTS = Hints(("°", "度", "geohash", "mgrs", "utm"))
+"""Words for a position that is written in digits."""
 
 
-def find_places(folded: Folded) -> Iterator[Span]:
-    """Yield each exact position."""
+def find_places(folded: Folded) -> Iterable[Span]:
+    """Return each exact position."""
+    return _each(folded) if _HINTS.in_text(folded.lower) or _may_measure(folded) else ()
+
+
+def _may_measure(folded: Folded) -> bool:
+    return folded.digit and (
+        _PRECISE.search(folded.text) is not None or _NUMBERED_HINTS.in_text(folded.lower)
+    )
+
+
+def _each(folded: Folded) -> Iterator[Span]:
     text = folded.text
     if _PRECISE.search(text):
         for pattern in (_PAIR, *_NAMED):
@@ -91,7 +105,7 @@ def find_places(folded: Folded) -> Iterator[Span]:
                     yield Span("exact_location", match.start("a"), match.end("b"))
         yield from _plain(_HEMISPHERE, text)
         yield from _plain(_DECIMAL_MINUTES, text)
-    if "°" in text or "度" in text:
+    if folded.digit and ("°" in text or "度" in text):
         yield from _plain(_DMS, text)
     if "经" in text or "纬" in text:
         yield from _plain(_SPOKEN, text)

@@ -119,6 +119,7 @@ _ZH_DIAL = lazy(
 
 _HINT_WORDS = "pass kennwort pwd pw: pw= wachtwoord contrase senha пароль hasło"
 _HINTS = Hints(_HINT_WORDS.split())
+HINTS = _HINTS | Hints(("login", "credential", "code", "key", "密", "口令", "左"))
 
 
 def find_stated(folded: Folded) -> Iterator[Span]:
@@ -126,7 +127,7 @@ def find_stated(folded: Folded) -> Iterator[Span]:
     lower, text = folded.lower, folded.text
     if _HINTS.in_text(lower):
         yield from _named(text)
-    if " with " in lower and (" as " in lower or "@" in lower):
+    if may_log_in(folded):
         yield from _spans(_WITH, text)
     if "/" in lower and ("login" in lower or "credential" in lower):
         yield from _spans(_PAIR, text)
@@ -134,6 +135,12 @@ def find_stated(folded: Folded) -> Iterator[Span]:
         yield from _spans(_BACKUP, text)
     if not lower.isascii():
         yield from _chinese(text)
+
+
+def may_log_in(folded: Folded) -> bool:
+    """Tell whether somebody may log in as someone, or at a host, with a password that holds a digit."""
+    lower = folded.lower
+    return folded.digit and " with " in lower and (" as " in lower or "@" in lower)
 
 
 def _named(text: str) -> Iterator[Span]:

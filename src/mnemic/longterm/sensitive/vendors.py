@@ -6,7 +6,7 @@ Shapes follow the vendors' own documentation. Values that are plainly masked or 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from mnemic.longterm.sensitive.fold import Folded, Span
 from mnemic.longterm.sensitive.hints import Hints
@@ -204,15 +204,17 @@ _HINTS = Hints(hint for hints, _, _ in _FAMILIES for hint in hints)
 _SHORTEST = 13
 """Characters without a blank between them that each form has, those that ``_BROKEN`` begins aside."""
 _BROKEN = ("-----BEGIN", "BUNDLE_")
+_RUN = lazy(r"[!-~]{8}")
 
 
-def find_vendor_tokens(folded: Folded) -> Iterator[Span]:
-    """Yield each string that has the shape of a known family of credentials."""
+def find_vendor_tokens(folded: Folded) -> Iterable[Span]:
+    """Return each string that has the shape of a known family of credentials."""
     text = folded.text
-    if max(map(len, text.split()), default=0) < _SHORTEST and not holds_any(_BROKEN, text):
-        return
-    if not _HINTS.in_text(text):
-        return
+    long = folded.longest >= _SHORTEST or holds_any(_BROKEN, text)
+    return _each(text) if long and _RUN.search(text) and _HINTS.in_text(text) else ()
+
+
+def _each(text: str) -> Iterator[Span]:
     for hints, category, form in _FAMILIES:
         if holds_any(hints, text):
             for match in form.finditer(text):
