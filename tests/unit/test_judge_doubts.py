@@ -95,6 +95,12 @@ My manager is Petra | My manager is Scottish
 我老板是王磊 | 我老板是湖南人
 Please answer in English | Answer in German when I write German
 I drive a BMW to work | I drive a Volvo on weekends
+Ida danced at the lantern fair and was very happy | Ida rode the drop tower at the pier and was very happy
+Ida painted a mural in the club and felt happy | Ida felt sad because the boat trip was cancelled by the storm
+Ida carved a whistle with her uncle and felt proud | Ida lost the key of the shed in the snow and felt ashamed
+Ida keeps two goats behind the barn and likes that | Ida does not like how the heating in the attic hums
+I planned a picnic by the lake with Tom and Nora | I finished the tax return for the bakery last night
+小月在灯会上跳了一支舞，非常开心 | 小月因为下雨取消了划船，非常难过
 """.strip().splitlines()
 
 # The second takes the place of the first.
@@ -124,6 +130,8 @@ I work in Bonn | I work in Kiel now
 I start work at 9 | I start work at 8
 我九点上班 | 我八点上班
 I work at Contoso | I quit my job
+We run the billing service on MongoDB in Frankfurt | We moved the billing service from MongoDB to PostgreSQL
+I live in a small flat near the old harbour in Lisbon | I moved to a house with a garden in Porto last spring
 """.strip().splitlines()
 
 ONE_FACT = """

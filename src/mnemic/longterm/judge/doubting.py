@@ -1,8 +1,8 @@
 """Is an answer that would lose or retire a fact open to doubt?
 
 Each rule looks at one way in which two texts that share their words stay true side by side: people who
-have changed places, a narrower statement, another occasion, another side of one's work. A kept duplicate
-costs less than a lost fact, so that one doubt is enough.
+have changed places, a narrower statement, another occasion, another matter, another side of one's work. A
+kept duplicate costs less than a lost fact, so that one doubt is enough.
 """
 
 from __future__ import annotations
@@ -60,6 +60,11 @@ _EVENT = re.compile(
     r"drinks|call|appointment|date|party) (?:with \w+ |at \w+ )?(?:on|at)?\b"
     r"|[和跟与].{1,6}(?:吃饭|见面|约会|聚餐|聚会|喝咖啡|喝酒|喝茶|打球|逛街|看电影)"
 )
+_SETTLED = frozenset({"slot_changed", "kind_denied"})
+_WHOEVER = frozenset({"he", "she", "they"})
+_OF_ITS_OWN, _BESIDE_A_MOOD = 3, 2
+"""Words that only one text has, from which it may be about another matter; a mood may change with each."""
+_MOODS = frozenset({"happy"})
 _HABIT = re.compile(
     r"^(?:on |every )?\x00?[\w ]*?(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b[,:]? "
 )
@@ -293,6 +298,16 @@ def _is_thing(token: Token) -> bool:
     return token.text == "shorts" or not (verb or token.name or token.section in _WITHIN)
 
 
+def _other_matter(case: Case, answer: Judgement) -> bool:
+    """Whether each text tells more of its own than both share, beside whom it is about and how that was."""
+    if answer.label != "newer" or answer.why in _SETTLED:
+        return False
+    own = min(len(case.diff.left_first), len(case.diff.left_second))
+    both = {t.key for t in case.diff.shared if not t.name and t.section != "axis"} - _WHOEVER
+    moods = case.diff.flipped and case.diff.flipped <= _MOODS
+    return own >= (_BESIDE_A_MOOD if moods else _OF_ITS_OWN) and len(both) < own
+
+
 _DOUBTS: tuple[tuple[str, Callable[[Case, Judgement], bool]], ...] = (
     ("roles_swapped", _people_swapped),
     ("other_side_of_work", _other_side_of_work),
@@ -305,4 +320,5 @@ _DOUBTS: tuple[tuple[str, Callable[[Case, Judgement], bool]], ...] = (
     ("other_time", _on_another_date),
     ("narrower", _part_denied),
     ("other_thing", _made_part),
+    ("other_matter", _other_matter),
 )
