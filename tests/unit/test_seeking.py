@@ -135,6 +135,10 @@ def _scanned_with_everything(text: str) -> list[Mark]:
     return found + [mark for match in days for mark in dates._weekdays(match)]
 
 
+_NUMBERS = [
+    *("v", "version", "minus", "-", "零下", "负", "$", "¥", " ", ".", ",", "1", "20", "4.2"),
+    *("half", "half-", "a ", "an ", "hour", "minute", "半", "个", "年", "am", "one", "万", "k"),
+]
 _WORDS = st.lists(st.text("abc", min_size=1, max_size=4), min_size=1, max_size=6)
 
 
@@ -145,7 +149,9 @@ def test_words_are_found_together_as_one_by_one(words: list[str], text: str) -> 
 
 
 def test_every_misspelling_is_looked_for() -> None:
-    assert all(folding._misspelt().search(f"a {wrong} b") for wrong in folding._variants()[1])
+    assert all(folding._is_misspelt(f"a {wrong} b") for wrong in folding._variants()[1])
+    assert all(folding._is_misspelt(f"的{wrong}的") for wrong in folding._variants()[1])
+    assert not folding._is_misspelt("Wrong 的 right")
 
 
 @given(st.text("ab' &#-._1号no", max_size=14))
@@ -168,6 +174,9 @@ def test_number_words_are_found_whatever_their_case(text: str) -> None:
     spelt = (numerals._RANKS, numerals._ENGLISH_RUN, numerals._MILLIONS)
     for pattern in spelt:
         assert numerals._SPELT.search(low) or not pattern.search(folded)
+    assert numerals._SPELT_WORD.search(folded) or not numerals._ENGLISH_RUN.search(folded)
+    ranked = any(piece in low for piece in numerals._SPELT_RANK)
+    assert ranked or not numerals._RANKS.search(folded)
     assert "old" in low or not numerals._YEARS_OLD.search(folded)
     assert "birthday" in low or not numerals._BIRTHDAY.search(folded)
     assert "米" in low or not numerals._METRES.search(folded)
@@ -181,6 +190,32 @@ def test_the_first_look_of_numbers_turns_nothing_down(text: str) -> None:
     assert [m.span() for m in quantities._NUMBER.finditer(low)] == [
         m.span() for m in bare.finditer(low)
     ]
+
+
+@given(st.lists(st.sampled_from(_NUMBERS), max_size=8).map("".join))
+def test_numbers_are_sought_only_where_one_can_stand(text: str) -> None:
+    halved = any(piece in text for piece in quantities._HALVES)
+    for start in range(len(text)):
+        found = quantities._next(text, start, halved)
+        expected = quantities._NUMBER.search(text, start)
+        assert (found and found.span()) == (expected and expected.span())
+
+
+@given(st.text("#no.r 1\n", max_size=12))
+def test_a_label_before_a_number_is_sought_as_far_as_one_reaches(text: str) -> None:
+    near = quantities._LABEL.search(text, max(0, len(text) - quantities._LABEL_REACH))
+    anywhere = quantities._LABEL.search(text)
+    assert (near and near.span()) == (anywhere and anywhere.span())
+
+
+@given(st.lists(st.sampled_from(sorted(naming._unnamed())), min_size=1, max_size=4))
+def test_what_no_number_names_is_none_however_it_is_found(words: list[str]) -> None:
+    near = " ".join(["the", *words, ""])
+    match = naming._ENGLISH.search(near)
+    assert match is not None
+    assert (match["noun"], match["label"]) == (words[-1], None)
+    assert naming._english(near) is None
+    assert not naming._names(words[-1])
 
 
 def test_a_pattern_without_its_needle_is_not_tried() -> None:

@@ -28,10 +28,11 @@ ASKED_WORDS = frozenset(
     | {"什么时候", "何时", "what", "which", "who", "why", "how"}
 )
 _ASKS = re.compile(
-    r"^\W*(?:(?:and|so|hey|do you (?:know|remember)|tell me|remind me|can you tell me)[, ]+)*"
-    r"(?:what|where|who|whom|whose|which|when|how)\b|什么|哪|谁|几[点号岁]|多少|多[大高重]|啥",
+    r"\W*(?:(?:and|so|hey|do you (?:know|remember)|tell me|remind me|can you tell me)[, ]+)*"
+    r"(?:what|where|who|whom|whose|which|when|how)\b",
     re.IGNORECASE,
 )
+_ASKS_HAN = re.compile(r"什么|哪|谁|几[点号岁]|多少|多[大高重]|啥")
 # How to do a thing, and what would be best, is no question about a fact of somebody's life.
 _ADVICE = re.compile(
     r"^\W*how (?:do|does|can|could|should|would|to)\b"
@@ -56,16 +57,15 @@ _JOB = re.compile(
     re.IGNORECASE,
 )
 _JOB_HINTS = ("what", "什么", "啥", "职业是")
-_AGE = re.compile(r"^\W*how old\b|多大|几岁", re.IGNORECASE)
-_WHEN = re.compile(
-    r"^\W*(?:when|what (?:day|date|time)|which (?:day|date))\b|什么时候|哪天|几[点号]|何时",
-    re.IGNORECASE,
-)
+_AGE = re.compile(r"\W*how old\b", re.IGNORECASE)
+_AGE_HAN = re.compile(r"多大|几岁")
+_WHEN = re.compile(r"\W*(?:when|what (?:day|date|time)|which (?:day|date))\b", re.IGNORECASE)
+_WHEN_HAN = re.compile(r"什么时候|哪天|几[点号]|何时")
 
 
 def asks(text: str) -> bool:
     """Whether a text asks for a value instead of giving one."""
-    return bool(_ASKS.search(text))
+    return _opens_or_holds(_ASKS, _ASKS_HAN, text)
 
 
 def asks_about_somebody(text: str, own: bool) -> bool:
@@ -97,9 +97,16 @@ def asks_job(text: str) -> bool:
 
 def asks_age(text: str) -> bool:
     """Whether a text asks how old somebody is."""
-    return bool(_AGE.search(text))
+    return _opens_or_holds(_AGE, _AGE_HAN, text)
 
 
 def asks_when(text: str) -> bool:
     """Whether a text asks for a day or an hour."""
-    return bool(_WHEN.search(text))
+    return _opens_or_holds(_WHEN, _WHEN_HAN, text)
+
+
+def _opens_or_holds(opening: re.Pattern[str], held: re.Pattern[str], text: str) -> bool:
+    """Whether a text opens with an English question word or holds a Chinese one anywhere."""
+    if opening.match(text):
+        return True
+    return not text.isascii() and held.search(text) is not None

@@ -7,7 +7,8 @@ words are digits already (``numerals.with_digits``).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
 from typing import NamedTuple
 
 from mnemic.longterm.judge.marks import Mark, blank
@@ -59,8 +60,8 @@ _AFTER_DAY = (
 class _Notation(NamedTuple):
     """One way to write a date or time.
 
-    Its patterns match only where one of ``behind`` stands right behind a digit (None: without one too),
-    one of the needles is in the text and ``sign``, if there is one, matches.
+    Its patterns match only where one of ``behind`` stands right behind a digit ("": where there is a digit,
+    None: without one too), one of the needles is in the text and ``sign``, if there is one, matches.
     """
 
     behind: str | None
@@ -91,7 +92,7 @@ _DATES = (
         r"\b(?:in|by|until|till|since|from|this|next|last|early|late|mid|every|for|to) "
         rf"(?P<n>{_NAMES})\b",
         rf"\b(?P<n>{'|'.join(name for name in _MONTHS if name not in ('may', 'march'))})\b",
-        sign=rf"\b(?:{_NAMES})\b",
+        sign=rf"\b(?=[adfjmnos])(?:{_NAMES})\b",
     ),
     _notation(
         "/",
@@ -108,7 +109,7 @@ _DATES = (
         rf"\b(?:the )?{_D}(?:st|nd|rd|th)\b(?! (?!(?:{_AFTER_DAY})\b)[a-z])",
     ),
     _notation(
-        None,
+        "",
         (" 19", " 20"),
         rf"\b(?:in|since|from|until|by|during|of|year|back in) {_Y}\b",
     ),
@@ -139,7 +140,7 @@ _TIMES = (
         r"\b(?P<h>1[0-2]|[1-9]) o'?clock(?: in the (?P<ep>morning|afternoon|evening))?",
     ),
     _notation(
-        None,
+        "",
         ("half", "quarter"),
         r"\b(?P<rel>half past|half|(?:a )?quarter past|(?:a )?quarter to) (?P<h>1[0-2]|[1-9])\b"
         r"(?: in the (?P<ep>morning|afternoon|evening)| at (?P<at>night))?",
@@ -151,7 +152,7 @@ _TIMES = (
         r" (?:in the (?P<ep>morning|afternoon|evening)|at (?P<at>night))\b",
     ),
     _notation(
-        None,
+        "",
         ("at ",),
         r"\bat (?P<h>1[0-2]|[1-9]) (?:in the|every|each) (?P<ep>morning|afternoon|evening)",
         r"\bat (?P<h>1[0-2]|[1-9])"
@@ -174,19 +175,24 @@ _BEHIND = re.compile(r"\d(\D?)")
 def scan(text: str) -> list[Mark]:
     """Return the marks of kinds ``date`` (year, month, day), ``time`` and ``weekday`` (0 is Monday)."""
     found: list[Mark] = []
-    ends = frozenset(_BEHIND.findall(text))
-    for notations, reader in ((_DATES, _date), (_TIMES, _time)):
-        for behind, needles, sign, patterns in notations:
-            if behind is not None and ends.isdisjoint(behind):
-                continue
-            if not holds_any(needles, text) or (sign is not None and not sign.search(text)):
-                continue
-            for pattern in patterns:
-                marks = [reader(match) for match in pattern.finditer(text)]
-                if marks:
-                    found += marks
-                    text = blank(text, marks)
+    ends = _BEHIND.findall(text)
+    notations = _possible(_ENDS.intersection(ends)) if ends else _WITHOUT_DIGITS
+    for reader, (_, needles, sign, patterns) in notations:
+        if not holds_any(needles, text) or (sign is not None and not sign.search(text)):
+            continue
+        for pattern in patterns:
+            marks = [reader(match) for match in pattern.finditer(text)]
+            if marks:
+                found += marks
+                text = blank(text, marks)
     return found + [mark for match in _WEEKDAYS.all_in(text) for mark in _weekdays(match)]
+
+
+@cache
+def _possible(ends: frozenset[str]) -> tuple[_Read, ...]:
+    """Return the notations that are possible with these of ``_ENDS`` behind digits, in their order."""
+    known = ((read, read[1].behind) for read in _ALL)
+    return tuple(read for read, behind in known if not behind or not ends.isdisjoint(behind))
 
 
 def _date(match: re.Match[str]) -> Mark:
@@ -241,3 +247,10 @@ def _weekdays(match: re.Match[str]) -> Iterator[Mark]:
         days = [_DAYS.index(word) if word in _DAYS else _SHORT_DAYS[word]]
     for day in days:
         yield Mark("weekday", (day,), *match.span())
+
+
+_Read = tuple[Callable[[re.Match[str]], Mark], _Notation]
+_ALL: list[_Read] = [(_date, notation) for notation in _DATES]
+_ALL += [(_time, notation) for notation in _TIMES]
+_WITHOUT_DIGITS = tuple(read for read in _ALL if read[1].behind is None)
+_ENDS = frozenset("".join(notation.behind or "" for _, notation in _ALL))

@@ -21,6 +21,7 @@ _TEXT = re.compile(r"[^\W_]+")
 # Both start with the sign itself, so that a search skips what is none.
 _BETWEEN_DIGITS = re.compile(r"[.,:/-](?<=\d.)(?=\d)")
 _SIGNS = re.compile(r"[+#%$€£¥°👍👎✅❌✔✖🚫❤💔-](?:(?<!-)|(?<!\w-)(?=\d))")
+_LETTER = re.compile(r"[a-z]")
 _BETWEEN = {".": "dot", ":": "colon", "/": "slash", "-": "dash", ",": ""}
 
 
@@ -33,9 +34,13 @@ def _characters() -> tuple[re.Pattern[str], dict[int, str]]:
 
 
 @cache
-def _misspelt() -> re.Pattern[str]:
-    """Return what tells quickly whether a text holds a variant."""
-    return re.compile(any_of(_variants()[1]))
+def _misspelt() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Return what tells quickly whether a text holds an English variant, and whether a Chinese one."""
+    variants = _variants()[1]
+    english, chinese = (
+        any_of(word for word in variants if word.isascii() is ascii) for ascii in (True, False)
+    )
+    return re.compile(english), re.compile(chinese)
 
 
 @cache
@@ -54,10 +59,18 @@ def fold_cased(text: str) -> str:
         folded = folded.translate(plain)
     if not folded.isprintable():
         folded = "".join(c for c in folded if c.isprintable() or c.isspace())
-    if not _misspelt().search(folded):
+    if not _is_misspelt(folded):
         return folded
     pattern, right = _variants()
     return pattern.sub(lambda match: right[match.group(0)], folded)
+
+
+def _is_misspelt(text: str) -> bool:
+    """Whether a folded text holds a variant; each script is looked for only where it is written."""
+    english, chinese = _misspelt()
+    if not text.isascii() and chinese.search(text):
+        return True
+    return _LETTER.search(text) is not None and english.search(text) is not None
 
 
 def fold(text: str) -> str:

@@ -60,11 +60,9 @@ class Lexicon:
         return self.english.get(text) or self.stems.get(stem(text))
 
     def longest(self, words: Sequence[str], index: int) -> int:
-        """Return how many words (or stems) the longest phrase from ``index`` on may have."""
+        """Return how many words (or stems) the longest phrase from ``index``, not the last, may have."""
         following = self.reach.get(words[index])
-        if following is None or index + 1 == len(words):
-            return 1
-        return following.get(words[index + 1], 1)
+        return 1 if following is None else following.get(words[index + 1], 1)
 
     def section_of(self, concept: str) -> str:
         """Return the section of a concept, "" for words outside the lists."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import pairwise
 
-from mnemic.longterm.judge.lexicon import stem
+from mnemic.longterm.judge.lexicon import Entry, stem
 from mnemic.longterm.judge.marks import Mark
 from mnemic.longterm.judge.resources import word_set
 from mnemic.longterm.judge.seeking import Sought
@@ -57,14 +57,16 @@ def flags_of(words: list[Word], text: str) -> frozenset[str]:
     habit = "每" in text
     copulas = word_set("copulas")
     flags: set[str] = set()
-    for word in words:
-        if word.text in copulas:
+    for surface, entry, _, _, _ in words:
+        if surface in copulas:
             flags.add("states")
-        if word.entry and word.entry.flags and not (habit and word.text.startswith("要")):
-            flags |= word.entry.flags
+        if entry is not None and entry.flags and not (habit and surface.startswith("要")):
+            flags |= entry.flags
     if not flags.isdisjoint(_TIMES) and _follows_event(words):
         flags -= _TIMES
-    flags.update(flag for flag, tense in _TENSES.items() if tense.is_in(text))
+    for flag, tense in _TENSES.items():
+        if tense.is_in(text):
+            flags.add(flag)
     return frozenset(flags)
 
 
@@ -82,10 +84,10 @@ def verb_at(words: list[Word], marks: list[Mark]) -> int:
     if copula is not None:
         return copula
     pivots = word_set("pivots")
-    for word in words:
+    for text, entry, start, _, _ in words:
         # In "run 41" and "test 5" the word is a noun, whatever else it may be.
-        if _is_verb(word, pivots) and not _is_numbered(word, marks):
-            return word.start
+        if _is_verb(text, entry, pivots) and not _is_numbered(text, start, marks):
+            return start
     spots = [mark.start for mark in marks if not mark.is_item]
     spots += [word.start for word in words if word.entry and word.entry.section == "period"]
     return min((spot for spot in spots if spot > 0), default=_NO_VERB)
@@ -95,24 +97,23 @@ def _copula_at(words: list[Word]) -> int | None:
     """Return where the first copula starts, unless a speaker stands before it."""
     copulas = word_set("copulas")
     speaker = _NO_VERB
-    for word in words:
-        if word.text in copulas:
-            return word.start if speaker >= word.start else None
-        if word.text in _SPEAKERS:
-            speaker = min(speaker, word.start)
+    for text, _, start, _, _ in words:
+        if text in copulas:
+            return start if speaker >= start else None
+        if text in _SPEAKERS:
+            speaker = min(speaker, start)
     return None
 
 
-def _is_numbered(word: Word, marks: list[Mark]) -> bool:
+def _is_numbered(text: str, start: int, marks: list[Mark]) -> bool:
     if not marks:
         return False
-    end = word.start + len(word.text)
+    end = start + len(text)
     near = [mark.noun for mark in marks if mark.is_item and end <= mark.start <= end + 8]
-    return bool(near) and (stem(word.text) in near or word.text[-2:] in near)
+    return bool(near) and (stem(text) in near or text[-2:] in near)
 
 
-def _is_verb(word: Word, pivots: frozenset[str]) -> bool:
-    text, entry = word.text, word.entry
+def _is_verb(text: str, entry: Entry | None, pivots: frozenset[str]) -> bool:
     if text in pivots or text in _SPEAKERS:
         return True
     return entry is not None and ("verb" in entry.tags or not entry.flags.isdisjoint(_MOODS))

@@ -20,6 +20,7 @@ _ENGLISH = re.compile(
     r"(?<![a-z])(?:(?P<before>[a-z']+)[^a-z0-9㐀-鿿]{1,2})?(?P<noun>[a-z][a-z'&]*+)"
     r"(?: ?(?P<sign>#)| (?P<label>no\.?|nr\.?|number|num\.?|id))?[ _#-]?$"
 )
+_LABELS = frozenset({"no", "nr", "number", "num", "id"})
 _ENGLISH_WORDS = 3
 """Words that a match of ``_ENGLISH`` spans at most: the one before, the noun, the label."""
 _HAN = re.compile(r"(?P<run>[㐀-鿿]{1,6}?)(?P<label>编号为?|序号|代号|号码|号|第)?[ #]?$")
@@ -80,11 +81,13 @@ def name_after(text: str, end: int, *, ordinal: bool) -> str | None:
 
 def _english(near: str) -> str | None:
     ahead, *following = near.rsplit(None, _ENGLISH_WORDS) or [""]
+    if following and following[-1] in _unnamed():
+        return None
     match = _ENGLISH.search(near, len(ahead) if len(following) == _ENGLISH_WORDS else 0)
     if match is None:
         return None
     noun, label = match["noun"], match["label"] or match["sign"]
-    if noun in ("no", "nr", "number", "num", "id") and not label:
+    if noun in _LABELS and not label:
         noun, label = (match["before"] or ""), noun
         if not _names(noun):
             return "number"
@@ -99,11 +102,26 @@ def _singular() -> frozenset[str]:
     return word_set("items_en")
 
 
+@lru_cache(maxsize=1)
+def _unnamed() -> frozenset[str]:
+    """Return the English words that no number right behind them names, whatever stands before them.
+
+    Of "batch_size" the noun is only a part.
+    """
+    values = _values() - _singular() - _USERS - _LABELS
+    return frozenset(word for word in values if word.isalpha())
+
+
+@lru_cache(maxsize=1)
+def _values() -> frozenset[str]:
+    return word_set("values_en") | word_set("not_named_en")
+
+
 def _names(noun: str) -> bool:
     """Whether an English word is a noun that a number can name."""
     if noun in _singular() or noun in _USERS:
         return True
-    if not noun or noun in word_set("values_en") or noun in word_set("not_named_en"):
+    if not noun or noun in _values():
         return False
     entry = _entry(noun)
     if entry is not None and not noun.endswith(_NOUN_ENDS):

@@ -64,6 +64,12 @@ _SPELT = re.compile(
     r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twel|twent|thir|fort|fift|eigh|nint|zero"
     r"|first|second|dozen|hundred|thousand|million"
 )
+# With a word that starts so: "phone" and "often" hold such pieces, but no number.
+_SPELT_WORD = re.compile(rf"\b(?=[defhmnostz])(?:{_SPELT.pattern})", re.IGNORECASE)
+_SPELT_RANK = (
+    *("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth"),
+    *("tenth", "eleventh", "twelfth", "teenth", "tieth"),
+)
 _BIG = {"hundred": 100, "thousand": 1_000, "million": 1_000_000}
 
 # What may follow a Chinese numeral for it to be a number at all.
@@ -84,7 +90,7 @@ _IDIOMS = re.compile(
     r"|一线|二手|三星|二胡|八卦|四季(?!度)|一期一会|百合|九江|六安|三国|五金|万维|七夕|重阳|一方面|一半|第一时间|二维码|一个人"
 )
 _ENGLISH_RUN = re.compile(
-    r"\b(?:(?:half a |a )?dozen|(?:(?:a|{w})(?=[ -](?:hundred|thousand|million))|{w})"
+    r"\b(?=[adefhnostz])(?:(?:half a |a )?dozen|(?:(?:a|{w})(?=[ -](?:hundred|thousand|million))|{w})"
     r"(?:(?:[ -]|(?<=hundred) and )(?:{w}|hundred|thousand|million))*)\b".replace(
         "{w}", "(?:" + "|".join(sorted(_ENGLISH, key=len, reverse=True)) + ")"
     ),
@@ -101,7 +107,7 @@ _UNITS = {"first": 1, "second": 2} | {w: i for w, i in _RANK_WORDS.items() if i 
 # "two thirds", "a fifth of" are shares, not places in a row.
 _RANKS = re.compile(
     (
-        r"(?<!\ba )(?<!\bone )\b(?:(?P<ten>{tens})[ -](?P<unit>{units})|(?P<word>{words}))\b"
+        r"\b(?=[efnst])(?<!\ba )(?<!\bone )(?:(?P<ten>{tens})[ -](?P<unit>{units})|(?P<word>{words}))\b"
         r"(?! of (?!{months}))"
     ).format(
         tens="|".join(_TENS),
@@ -149,8 +155,10 @@ def with_digits(text: str) -> str:
     if "米" in low:
         text = _METRES.sub(_metres, text)
     spelt = _SPELT.search(low) is not None
-    text = _chinese(_RANKS.sub(_rank, text) if spelt else text)
-    if spelt:
+    if spelt and holds_any(_SPELT_RANK, low):
+        text = _RANKS.sub(_rank, text)
+    text = _chinese(text)
+    if spelt and _SPELT_WORD.search(text):
         text = _MILLIONS.sub(_millions, _ENGLISH_RUN.sub(_english, text))
     if "old" in low or "birthday" in low:
         text = _BIRTHDAY.sub(" yo", _YEARS_OLD.sub(" yo", text))
@@ -160,15 +168,15 @@ def with_digits(text: str) -> str:
 def _chinese(text: str) -> str:
     if not _NUMERAL.search(text):
         return text
-    runs = _CHINESE.finditer(text)
+    numbers = ((match, _written(match, text)) for match in _CHINESE.finditer(text))
+    meant = [(match, written) for match, written in numbers if written is not None]
+    if not meant:
+        return text
     spared = [match.span() for match in _IDIOMS.finditer(text)]
     pieces: list[str] = []
     last = 0
-    for match in runs:
-        if any(start <= match.start(2) < end for start, end in spared):
-            continue
-        written = _written(match, text)
-        if written is not None:
+    for match, written in meant:
+        if not any(start <= match.start(2) < end for start, end in spared):
             pieces += [text[last : match.start()], written]
             last = match.end()
     return "".join([*pieces, text[last:]])

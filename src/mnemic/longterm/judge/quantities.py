@@ -15,6 +15,7 @@ from mnemic.longterm.judge.marks import Mark
 from mnemic.longterm.judge.naming import name_after, name_before
 from mnemic.longterm.judge.resources import lines, word_set
 from mnemic.longterm.judge.seeking import Sought
+from mnemic.text import holds_any
 
 __all__ = ["scan"]
 
@@ -28,12 +29,21 @@ _NUMBER = re.compile(
     r"|(?P<half>半个?|half an? |half-|\ban? (?=hour|minute))"
     r"(?=小时|天|年|月|公里|斤|升|hour|minute|mile|kilo|litre|year|day))"
 )
+_DIGIT = re.compile(r"\d")
+_HALVES = ("半", "half", "a hour", "an hour", "a minute", "an minute")
+"""One of these stands where a match of ``_NUMBER`` has no digit."""
+_AHEAD = len("version minus ")
+"""Characters that a match of ``_NUMBER`` has at most before its first digit."""
+_SIGN_ENDS = frozenset("$€£¥vn-−下负s")
+"""In one of these they end, but for a space."""
 _MULTIPLIERS = {"万": 10_000.0, "亿": 1e8, "千": 1_000.0, "k": 1_000.0, "m": 1e6}
 _DATA = {"g": 2.0**30, "m": 2.0**20, "t": 2.0**40, "k": 2.0**10}
 _MEMORY = re.compile(r"memory|\bram\b|disk|drive|storage|内存|硬盘|磁盘|存储|显存|空间|流量|文件")
 _WEIGHT = re.compile(r"weigh|\bheavy\b|体重|重量|lift")
 _CURRENCIES = {"$": "usd", "€": "eur", "£": "gbp", "¥": "cny"}
 _LABEL = re.compile(r"(?:\b(?:no|nr)\b\.? ?|#)$")
+_LABEL_REACH = 5
+"""Characters that a match of ``_LABEL`` spans at most, with a line end behind it."""
 _RANKS = frozenset({"st", "nd", "rd", "th"})
 _RANK = re.compile(r"(?:st|nd|rd|th) (?P<noun>[a-z]{3,})")
 _OFTEN = Sought(
@@ -51,6 +61,12 @@ def _counters() -> re.Pattern[str]:
     """Return what may follow the number of a numbered thing (12号线, 三期)."""
     words = word_set("items_after")
     return re.compile(rf" ?(?={_starts(words)})(?P<noun>{_either(words)})(?!织)")
+
+
+@lru_cache(maxsize=1)
+def _after() -> frozenset[str]:
+    """Return the characters in one of which what follows the number of a numbered thing starts."""
+    return frozenset({" ", "号"} | {word[0] for word in word_set("items_after")})
 
 
 def _starts(words: Iterable[str]) -> str:
@@ -71,7 +87,8 @@ def _units() -> tuple[re.Pattern[str], dict[str, tuple[str, float]]]:
         table |= {name: (kind, float(factor)) for name in names.split()}
     names = _either(table)
     return re.compile(
-        rf"(?!{_either(word_set('glued_zh'))})(?P<more>个半|半)?个?[ -]?(?={_starts(table)})(?P<unit>{names})"
+        rf"(?=[个半 -]|{_starts(table)})(?!{_either(word_set('glued_zh'))})"
+        rf"(?P<more>个半|半)?个?[ -]?(?={_starts(table)})(?P<unit>{names})"
         r"(?P<rest>半)?(?![a-z]|(?<=年)[级代轻])"
     ), table
 
@@ -79,14 +96,27 @@ def _units() -> tuple[re.Pattern[str], dict[str, tuple[str, float]]]:
 def scan(text: str) -> list[Mark]:
     """Return the marks of amounts (kind and base value), plain numbers and numbered things."""
     marks: list[Mark] = []
-    match = _NUMBER.search(text)
+    halved = holds_any(_HALVES, text)
+    match = _next(text, 0, halved)
     while match:
         mark = _item(match, text) or _amount(match, text)
         marks.append(mark)
-        match = _NUMBER.search(text, max(mark.end, match.end()))
+        match = _next(text, max(mark.end, match.end()), halved)
     for often in _OFTEN.all_in(text):
         marks.append(Mark("times", (2.0 if often["twice"] else 1.0,), *often.span()))
     return marks
+
+
+def _next(text: str, start: int, halved: bool) -> re.Match[str] | None:
+    """Return the first number from ``start`` on; unless ``halved``, it stands where a digit does."""
+    if not halved:
+        digit = _DIGIT.search(text, start)
+        if digit is None:
+            return None
+        first = digit.start()
+        signed = text[max(0, first - 2) : first].rstrip(" ")[-1:] in _SIGN_ENDS
+        start = max(start, first - _AHEAD) if signed else first
+    return _NUMBER.search(text, start)
 
 
 def _item(match: re.Match[str], text: str) -> Mark | None:
@@ -103,7 +133,7 @@ def _item(match: re.Match[str], text: str) -> Mark | None:
         return None
     if after is None and not ordinal and _measures(match, text, before or ""):
         return None
-    label = _LABEL.search(text, 0, start)
+    label = _LABEL.search(text, max(0, start - _LABEL_REACH), start)
     start = label.start() if label else start
     hao = after is not None and text[end : end + 1] == "号"
     end = rank.start("noun") if rank else end
@@ -112,6 +142,8 @@ def _item(match: re.Match[str], text: str) -> Mark | None:
 
 
 def _noun_after(text: str, end: int, *, ordinal: bool) -> str | None:
+    if not ordinal and text[end : end + 1] not in _after():
+        return None
     counter = _counters().match(text, end)
     if counter is None:
         return name_after(text, end, ordinal=ordinal)

@@ -92,7 +92,7 @@ def read(text: str) -> Reading:
     same_length = len(cased) == len(digits)
     words = words_of(blank(rest, amounts), cased if same_length else digits)
     words = named_users(words, digits)
-    sections = {word.entry.section for word in words if word.entry is not None}
+    sections = {entry.section for _, entry, _, _, _ in words if entry is not None}
     subject, said_by = subject_of(words)
     pivot = verb_at(words, marks)
     setting = Setting(pivot, said_by, acts_as_person(words, pivot, sections), "job" in sections)

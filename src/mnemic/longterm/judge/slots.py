@@ -23,6 +23,7 @@ from mnemic.longterm.judge.asking import (
 from mnemic.longterm.judge.lexicon import lexicon
 from mnemic.longterm.judge.reading import Reading, read
 from mnemic.longterm.judge.resources import word_set
+from mnemic.longterm.judge.seeking import Sought
 from mnemic.longterm.judge.sentences import LONG
 from mnemic.longterm.judge.subjects import ME
 from mnemic.longterm.judge.tokens import Token
@@ -65,6 +66,7 @@ _PERSONAL = {
     "sight": ("eyesight",),
     "timezone": ("time zone",),
 }
+_STATES = frozenset(_PERSONAL)
 _ROLES = frozenset({"boss", "landlord", "mentor", "partner", "wife", "husband", "girlfriend"})
 _ROLES |= {"boyfriend", "doctor_person", "teacher"}
 _UNNAMED = frozenset({"he", "she", "they"})
@@ -74,6 +76,7 @@ _MEASURED = {"listen": "port", "version": "version", "budget": "budget", "timeou
 _MEASURED |= {key: key for key in ("retry", "cost", "memory", "disk", "interval", "index", "cpu")}
 _MEASURED |= {"temperature_thing": "temperature", "brightness": "brightness", "cache": "cache"}
 _MEASURES = frozenset(_MEASURED)
+_TOLD = _MEASURES | {"lead", "called"}
 _STACK = frozenset({"database", "queue", "framework", "testtool", "cloud", "ci", "vcs", "pkgtool"})
 _STACK |= {"proxy", "os", "license", "plang"}
 _VALUED = _MEASURED.keys() | _OWNED.keys()
@@ -85,7 +88,7 @@ _TEMPORAL = frozenset({"date", "weekday", "time"})
 _PLACES = frozenset({"city", "spot", "workplace", ""})
 
 
-_VERSIONED = re.compile(r"\bversion \d|\bv\d", re.I)
+_VERSIONED = Sought(("v", "V"), re.compile(r"v(?<=\bv)(?:ersion \d|\d)", re.I))
 _KIND_WORDS = frozenset(
     {"ci", "database_thing", "queue_thing", "system", "tool", "framework", "team"}
 )
@@ -113,7 +116,7 @@ def _of_people(reading: Reading, asked: bool) -> Iterator[str]:
         return
     if asked and not asks_about_somebody(reading.text, reading.subject == ME):
         return
-    for attribute in (*_states(reading), *_favourites(reading), *_role(reading)):
+    for attribute in (*_states(reading, asked), *_favourites(reading), *_role(reading)):
         holder = "user" if attribute in _ROLES else owner
         yield f"{holder}/{attribute}"
     if reading.subject == ME:
@@ -121,13 +124,14 @@ def _of_people(reading: Reading, asked: bool) -> Iterator[str]:
         yield from (f"user/{wish}" for wish in _manners(reading))
 
 
-def _states(reading: Reading) -> Iterator[str]:
+def _states(reading: Reading, asked: bool) -> Iterator[str]:
     keys = reading.keys
-    for token in reading.tokens:
-        if token.key in _PERSONAL and _is_whose(reading, token):
-            yield from _PERSONAL[token.key]
+    if not keys.isdisjoint(_STATES):
+        for token in reading.tokens:
+            if token.key in _PERSONAL and _is_whose(reading, token):
+                yield from _PERSONAL[token.key]
     if any(mark.kind == "age" for mark in reading.marks) or (
-        asks_age(reading.text) and not _named_thing(reading)
+        asked and asks_age(reading.text) and not _named_thing(reading)
     ):
         yield "age"
     if "live" in keys and _has_home(reading):
@@ -226,6 +230,11 @@ def _manners(reading: Reading) -> Iterator[str]:
 
 
 def _of_things(reading: Reading, asked: bool, text: str) -> Iterator[str]:
+    version = "version" not in reading.keys and _VERSIONED.is_in(text)
+    dated = _names_day(reading)
+    described = not (reading.keys.isdisjoint(_TOLD) and reading.sections.isdisjoint(_STACK))
+    if not (version or dated or described):
+        return
     subject = _subject_of(reading)
     holder = subject or "user"
     measured = _is_measured(reading, asked and bool(subject))
@@ -238,9 +247,9 @@ def _of_things(reading: Reading, asked: bool, text: str) -> Iterator[str]:
             yield f"{holder}/lead"
         elif token.key == "called" and (thing := _named_thing(reading) or subject):
             yield f"{thing}/name"
-    if "version" not in reading.keys and _VERSIONED.search(text):
+    if version:
         yield f"{holder}/version"
-    if (subject or not asked) and _is_dated(reading, subject):
+    if dated and (subject or not asked) and _is_dated(reading, subject):
         yield f"{holder}/date"
 
 
@@ -259,12 +268,15 @@ def _runs_on(reading: Reading) -> bool:
 
 
 def _is_dated(reading: Reading, subject: str) -> bool:
-    """Whether a thing (not what somebody did) has its day or hour, or is asked for it."""
+    """Whether it is a thing (not what somebody did) that has a day or hour."""
     event = not reading.keys.isdisjoint(_DATED)
     if not (event or (subject and reading.flags & {"states", "change"})):
         return False
-    if reading.flags & {"done", "perfect"} or ME in reading.people:
-        return False
+    return reading.flags.isdisjoint({"done", "perfect"}) and ME not in reading.people
+
+
+def _names_day(reading: Reading) -> bool:
+    """Whether a day or hour is given or asked for."""
     return any(mark.kind in _TEMPORAL for mark in reading.marks) or asks_when(reading.text)
 
 

@@ -6,6 +6,7 @@ the beef) and covers a list (neither meat nor fish).
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 from mnemic.longterm.judge.lexicon import stem
@@ -15,6 +16,7 @@ from mnemic.longterm.judge.words import Word
 __all__ = ["Setting", "Token", "tokens_of"]
 
 _PERSONAL = frozenset({"live", "work"})
+_MEANT_AT_TIMES = _PERSONAL | {"at"}
 _WORK_LIGHT = frozenset({"做", "当", "任", "干"})
 
 
@@ -36,6 +38,10 @@ class Token(NamedTuple):
     known: bool = True
 
 
+_token = partial(tuple.__new__, Token)
+"""Makes a token of all its fields, in half the time: there are many tokens."""
+
+
 class Setting(NamedTuple):
     """What is known of a statement before its words: verb position, words that name its subject.
 
@@ -52,12 +58,12 @@ def tokens_of(words: list[Word], setting: Setting) -> tuple[Token, ...]:
     """Return the signed concepts of the words, in their order."""
     scope = _Scope(setting)
     for word in words:
-        if word.text == "、":
-            scope.joined = True
-        elif word.stop:
-            scope.close()
-        else:
+        if not word.stop:
             scope.take(word)
+        elif word.text == "、":
+            scope.joined = True
+        else:
+            scope.close()
     scope.close()
     return tuple(scope.tokens)
 
@@ -86,25 +92,28 @@ class _Scope:
 
     def take(self, word: Word) -> None:
         """Add one word."""
-        text, entry = word.text, word.entry
+        text, entry, start, _, _ = word
         for concept, sign in ((stem(text), 1),) if entry is None else entry.concepts:
             if concept == "not":
                 if self._negated and self._light is not None:
                     self.close()
                 self._negated, self._light = not self._negated, None
-            elif not self._skipped(word, concept):
+            elif concept in _MEANT_AT_TIMES and self._skipped(word, concept):
+                continue
+            elif start not in self._dropped:
                 self._add(word, concept, sign)
         role = text.rsplit(" ", 1)[-1] if " " in text else text
         if role in self._roles:
             self._role = role
-        particle = entry is not None and not entry.concepts
-        self.joined = text in self._listing or (self.joined and particle)
+        if text in self._listing:
+            self.joined = True
+        elif self.joined:
+            self.joined = entry is not None and not entry.concepts
 
     def _skipped(self, word: Word, concept: str) -> bool:
-        if concept == "at" or word.start in self._dropped:
+        """Whether a word that is not always a concept is none here."""
+        if concept == "at":
             return True
-        if concept not in _PERSONAL:
-            return False
         if concept == "work" and word.text in _WORK_LIGHT and not self._job:
             return True
         changes = word.entry is not None and "change" in word.entry.flags
@@ -112,14 +121,16 @@ class _Scope:
 
     def _add(self, word: Word, concept: str, sign: int) -> None:
         text, entry, start, _, name = word
-        section = entry.section if entry else ""
-        tail, known = start >= self._pivot, entry is not None
+        known = entry is not None
+        section = "" if entry is None else entry.section
+        tail = start >= self._pivot
         at = len(self.tokens)
-        self.tokens.append(
-            Token(concept, section, sign, text, start, tail, self._role, name, known)
-        )
+        told = (concept, section, sign, text, start, tail, self._role, name, known)
+        self.tokens.append(_token(told))
         self._role = ""
-        if self._negated and concept in self._verbs_light and sign > 0:
+        if not (self._negated or self.joined):
+            self._spread = ""
+        elif self._negated and concept in self._verbs_light and sign > 0:
             self._light = at if self._light is None else self._light
         elif self._negated or (self.joined and _alike(section, self._spread)):
             self._turn(at)
