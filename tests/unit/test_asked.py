@@ -11,13 +11,15 @@ from hypothesis import strategies as st
 
 from mnemic.model import Hit, MemoryItem, MemoryType, Parts, Scope
 from mnemic.retrieval.asked import (
+    FADING,
     LENT,
     lend,
+    parts_of,
     read,
-    sentences,
     speaker_candidates,
     standing,
     wants_help,
+    whole,
 )
 
 TODAY = date(2025, 11, 19)
@@ -109,13 +111,43 @@ def test_the_ends_of_the_conversations() -> None:
 
 
 def test_only_a_longer_query_is_read_by_sentences() -> None:
-    assert sentences("One sentence here. And another one.") == ()
-    assert sentences("I moved house. My desk is new! What fits it?") == (
-        "I moved house.",
-        "My desk is new!",
-        "What fits it?",
+    assert parts_of("One sentence here. And another one.") == ()
+    assert parts_of("I moved house. My desk is new! What fits it?") == (
+        ("I moved house.", 1.0),
+        ("My desk is new!", 1.0),
+        ("What fits it?", 1.0),
     )
-    assert len(sentences("我搬家了。桌子是新买的。配什么灯好？")) == 3
+    assert len(parts_of("我搬家了。桌子是新买的。配什么灯好？")) == 3
+
+
+TALK = """User: Did you say that the red lamp fits my desk?
+Assistant: I did.
+User: How do I hang it on Friday?"""
+
+
+def test_a_conversation_asks_what_its_last_line_asks() -> None:
+    asked = read(TALK, TODAY)
+    alone = read("How do I hang it on Friday?", TODAY)
+    assert (asked.side, asked.request, asked.spans) == (alone.side, alone.request, alone.spans)
+    assert asked.request
+    assert read(TALK.splitlines()[0], TODAY).side == -1
+    assert {"lamp", "desk", "hang"} <= set(asked.lexemes)
+    assert not {"user", "assistant"} & set(asked.lexemes), "a part is no word of the query"
+    assert wants_help(TALK)
+    assert not wants_help("User: Can you recommend a lamp?\nUser: It was red")
+
+
+def test_a_conversation_is_read_line_by_line_the_last_first() -> None:
+    assert parts_of(TALK) == (
+        ("How do I hang it on Friday?", 1.0),
+        ("I did.", FADING),
+        ("Did you say that the red lamp fits my desk?", FADING**2),
+    )
+    assert whole(TALK).splitlines() == [text for text, _ in reversed(parts_of(TALK))]
+    long = "\n".join(f"User: line number {n}" for n in range(60))
+    assert parts_of(long)[0][0] == "line number 59"
+    assert len(parts_of(long)) == 24
+    assert whole("What fits my desk?") == "What fits my desk?"
 
 
 @given(st.text(max_size=2_000))
@@ -124,7 +156,7 @@ def test_every_query_can_be_read(query: str) -> None:
     assert len(asked.lexemes) == len(asked.tells)
     assert len(asked.names) == len(asked.of_name) <= 256
     assert all(0 <= n < len(asked.lexemes) for places in asked.of_name for n in places)
-    assert len(sentences(query)) <= 24
+    assert len(parts_of(query)) <= 24
 
 
 def test_what_is_lent_comes_last_and_counts_little() -> None:

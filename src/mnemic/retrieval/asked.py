@@ -16,6 +16,7 @@ from mnemic.lexical import fold, query_tokens, telling, tokens
 from mnemic.model import Hit
 from mnemic.resources.turns import speaker_name
 from mnemic.retrieval.dates import spans
+from mnemic.retrieval.dialogue import lines_of
 from mnemic.retrieval.span import Span
 
 STANDING = ("preference", "habit", "constraint")
@@ -28,7 +29,9 @@ EVERYDAY = 0.5
 """Weight of everyday words in a query over turns; memories are short and give them a quarter."""
 SENTENCES_FROM = 3
 """Sentences from which a query is also read sentence by sentence."""
-_MOST_SENTENCES = 24
+FADING = 0.7
+"""What a line of a conversation counts beside the one after it."""
+_MOST_PARTS, _SHORTEST = 24, 4
 _MOST_NAMES = 256
 _MOST_LENT = 64
 _YEARS = 12
@@ -95,8 +98,14 @@ class Asked:
 
 
 def read(query: str, today: date | None = None, own_name: str = "") -> Asked:
-    """Return what a query asks for. ``own_name`` is the actor's: it says nothing in the actor's own scope."""
+    """Return what a query asks for. ``own_name`` is the actor's: it says nothing in the actor's own scope.
+
+    A conversation has the words of all its lines, and asks what its last line asks.
+    """
     own = frozenset(tokens(own_name))
+    lines = lines_of(query)
+    last = lines[-1].text if lines else query
+    query = "\n".join(line.words for line in lines) or query
     lexemes = tuple(word for word in query_tokens(query) if word not in own)
     place = {lexeme: index for index, lexeme in enumerate(lexemes)}
     names = tuple(speaker_candidates(query))
@@ -106,17 +115,19 @@ def read(query: str, today: date | None = None, own_name: str = "") -> Asked:
         tuple(1.0 if telling(lexeme) == 1.0 else EVERYDAY for lexeme in lexemes),
         names,
         tuple(tuple(place[word] for word in tokens(name) if word in place) for name in names),
-        -1 if _TOLD.search(query) else 1,
-        wants_help(query),
-        spans(query, years, today),
-        bool(_FIRST.search(query)),
-        bool(_LATEST.search(query)),
+        -1 if _TOLD.search(last) else 1,
+        wants_help(last),
+        spans(last, years, today),
+        bool(_FIRST.search(last)),
+        bool(_LATEST.search(last)),
     )
 
 
 def wants_help(query: str) -> bool:
     """Tell whether a query asks for help, to which standing preferences apply, and not for what was."""
-    return bool(_REQUEST.search(query)) and not _PAST.search(query)
+    lines = lines_of(query)
+    last = lines[-1].text if lines else query
+    return bool(_REQUEST.search(last)) and not _PAST.search(last)
 
 
 def standing(hits: Sequence[Hit]) -> tuple[str, ...]:
@@ -155,7 +166,23 @@ def speaker_candidates(query: str) -> Iterator[str]:
     yield from islice((name for name in found if len(name) > 1), _MOST_NAMES)
 
 
-def sentences(query: str) -> tuple[str, ...]:
-    """Return the sentences of a query that has three or more, else nothing."""
-    parts = [part.strip() for part in _SENTENCE.split(query) if part and len(part.strip()) > 3]
-    return tuple(parts[:_MOST_SENTENCES]) if len(parts) >= SENTENCES_FROM else ()
+def parts_of(query: str) -> tuple[tuple[str, float], ...]:
+    """Return the parts by which a query is also read, each with what it counts; nothing for a short one.
+
+    These are its sentences, where it has three or more; of a conversation its lines, the last first.
+    """
+    lines = lines_of(query)
+    if lines:
+        faded = ((line.text, FADING**back) for back, line in enumerate(reversed(lines)))
+        parts = [(text, count) for text, count in faded if len(text) >= _SHORTEST]
+    else:
+        split = (part.strip() for part in _SENTENCE.split(query) if part)
+        parts = [(part, 1.0) for part in split if len(part) >= _SHORTEST]
+        if len(parts) < SENTENCES_FROM:
+            return ()
+    return tuple(parts[:_MOST_PARTS])
+
+
+def whole(query: str) -> str:
+    """Return a query as one text: a conversation without the labels of its lines."""
+    return "\n".join(line.text for line in lines_of(query)) or query
