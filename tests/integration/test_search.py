@@ -128,6 +128,22 @@ async def test_of_a_query_of_ten_thousand_characters_the_first_part_is_read(
     ], "what stands behind the limit is not asked for"
 
 
+async def test_of_a_long_conversation_the_last_lines_are_asked(
+    memory: MemoryService, actor: Actor
+) -> None:
+    await stored(memory, actor, "The blue box holds the cables", "The green tin holds the tea")
+    cables = "User: And which cables go into the blue box?\n"
+    chatter = "Assistant: All right then.\nUser: Hm, do go on.\n" * 60
+    for last in ("User: Where is the tea, in which tin?", "User: tea tin\n"):
+        assert contents(await memory.search_memories(actor, cables + chatter + last, 1)) == [
+            "The green tin holds the tea"
+        ]
+    one = "User: tea\nAssistant: " + "cables " * 400
+    assert contents(await memory.search_memories(actor, one, 1)) == [
+        "The blue box holds the cables"
+    ], "of a line that is too long its end is read"
+
+
 # ---- repeats
 
 

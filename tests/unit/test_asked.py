@@ -118,6 +118,7 @@ def test_only_a_longer_query_is_read_by_sentences() -> None:
         ("What fits it?", 1.0),
     )
     assert len(parts_of("我搬家了。桌子是新买的。配什么灯好？")) == 3
+    assert parts_of("我搬家了。桌子是新买的。配什么灯好？", by_sentence=False) == ()
 
 
 TALK = """User: Did you say that the red lamp fits my desk?
@@ -143,7 +144,9 @@ def test_a_conversation_is_read_line_by_line_the_last_first() -> None:
         ("I did.", FADING),
         ("Did you say that the red lamp fits my desk?", FADING**2),
     )
+    assert parts_of(TALK, by_sentence=False) == parts_of(TALK)
     assert whole(TALK).splitlines() == [text for text, _ in reversed(parts_of(TALK))]
+    assert whole("Ida: Tea?\nUser: Yes\nIda: Green?") == "Ida: Tea?\nYes\nIda: Green?"
     long = "\n".join(f"User: line number {n}" for n in range(60))
     assert parts_of(long)[0][0] == "line number 59"
     assert len(parts_of(long)) == 24

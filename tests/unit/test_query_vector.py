@@ -54,6 +54,17 @@ async def test_what_is_lent_draws_the_vector_a_little_in_one_call() -> None:
     assert near(drawn, plain) > near(drawn, vector(wish))
 
 
+async def test_the_last_line_of_a_conversation_counts_most() -> None:
+    asked, embedder = model()
+    lines = ["my boat leaks badly", "which paint is on it", "where is the grey paint"]
+    talk = f"User: {lines[0]}\nAssistant: {lines[1]}\nUser: {lines[2]}"
+    drawn = await query_vector(asked, talk, by_sentence=False)
+    assert embedder.calls == [["\n".join(lines), *reversed(lines)]]
+    whole = vector("\n".join(lines))
+    gained = [near(drawn, vector(line)) - 0.5 * near(whole, vector(line)) for line in lines]
+    assert gained[0] < gained[2]
+
+
 async def test_sentences_and_what_is_lent_go_together() -> None:
     asked, embedder = model()
     await query_vector(asked, LONG, ["a wish"])

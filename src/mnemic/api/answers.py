@@ -139,7 +139,7 @@ class TurnHitAnswer(_Found):
 
 
 class HitsAnswer(BaseModel):
-    """The best hits, best first; ``query_cut`` tells that only the beginning of the query was read."""
+    """The best hits, best first; ``query_cut`` tells that only a part of the query was read."""
 
     hits: list[HitAnswer | TurnHitAnswer]
     query_cut: bool

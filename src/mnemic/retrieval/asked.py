@@ -105,7 +105,7 @@ def read(query: str, today: date | None = None, own_name: str = "") -> Asked:
     own = frozenset(tokens(own_name))
     lines = lines_of(query)
     last = lines[-1].text if lines else query
-    query = "\n".join(line.words for line in lines) or query
+    query = whole(query)
     lexemes = tuple(word for word in query_tokens(query) if word not in own)
     place = {lexeme: index for index, lexeme in enumerate(lexemes)}
     names = tuple(speaker_candidates(query))
@@ -166,7 +166,7 @@ def speaker_candidates(query: str) -> Iterator[str]:
     yield from islice((name for name in found if len(name) > 1), _MOST_NAMES)
 
 
-def parts_of(query: str) -> tuple[tuple[str, float], ...]:
+def parts_of(query: str, *, by_sentence: bool = True) -> tuple[tuple[str, float], ...]:
     """Return the parts by which a query is also read, each with what it counts; nothing for a short one.
 
     These are its sentences, where it has three or more; of a conversation its lines, the last first.
@@ -175,14 +175,12 @@ def parts_of(query: str) -> tuple[tuple[str, float], ...]:
     if lines:
         faded = ((line.text, FADING**back) for back, line in enumerate(reversed(lines)))
         parts = [(text, count) for text, count in faded if len(text) >= _SHORTEST]
-    else:
-        split = (part.strip() for part in _SENTENCE.split(query) if part)
-        parts = [(part, 1.0) for part in split if len(part) >= _SHORTEST]
-        if len(parts) < SENTENCES_FROM:
-            return ()
-    return tuple(parts[:_MOST_PARTS])
+        return tuple(parts[:_MOST_PARTS])
+    split = (part.strip() for part in _SENTENCE.split(query) if part) if by_sentence else ()
+    parts = [(part, 1.0) for part in split if len(part) >= _SHORTEST]
+    return tuple(parts[:_MOST_PARTS]) if len(parts) >= SENTENCES_FROM else ()
 
 
 def whole(query: str) -> str:
-    """Return a query as one text: a conversation without the labels of its lines."""
-    return "\n".join(line.text for line in lines_of(query)) or query
+    """Return a query as one text: a conversation with the names in it, without "User" and "Assistant"."""
+    return "\n".join(line.words for line in lines_of(query)) or query

@@ -22,6 +22,7 @@ from mnemic.permissions import require_within
 from mnemic.retrieval.candidates import Candidate, best_first, compared
 from mnemic.retrieval.meaning import WORDS_ALONE, Meaning, Meanings
 from mnemic.retrieval.nearest import Nearest
+from mnemic.retrieval.query_vector import query_vector
 from mnemic.retrieval.rank import precedence, wording
 from mnemic.retrieval.wanted import Wanted
 from mnemic.storage.answer import Answer, read
@@ -138,7 +139,9 @@ class ItemSearch:
         self, actor: Actor, asked: _Asked, model: Model, at_hand: _AtHand | None
     ) -> Found | None:
         """Search scopes whose vectors are of one model; None where they are of another by now."""
-        meaning = await self._meanings.by(model, lambda one: one.vector(asked.wanted.query))
+        meaning = await self._meanings.by(
+            model, lambda one: query_vector(one, asked.wanted.query, by_sentence=False)
+        )
         question = _Question(asked, meaning)
         found = await self._ask(actor, question, at_hand) if at_hand is not None else None
         return found or await self._look(actor, question)

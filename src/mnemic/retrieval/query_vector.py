@@ -1,4 +1,4 @@
-"""Where does a query over turns point to: its whole, its parts, and what its user wishes in general?"""
+"""Where does a query point to: its whole, its parts, and what its user wishes in general?"""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ LENT_VECTOR = 0.1
 """How much of their own direction standing memories add to the vector of a wish for help."""
 
 
-async def query_vector(model: Model, query: str, standing: Sequence[str] = ()) -> Vector:
+async def query_vector(
+    model: Model, query: str, standing: Sequence[str] = (), *, by_sentence: bool = True
+) -> Vector:
     """Return the vector of a query: half whole, half the mean of its parts if it has several.
+
+    These are the lines of a conversation, and of any other query its sentences, if ``by_sentence``.
 
     A little of the mean of ``standing`` is added, so that what is near to it comes nearer and nothing else
     moves away. What of all this has no vector is left out, but for the query: raises EmbeddingError.
     """
-    text, parts = whole(query), parts_of(query)
+    text, parts = whole(query), parts_of(query, by_sentence=by_sentence)
     if not parts and not standing:
         return await model.vector(text)
     first, *rest = await model.vectors([text, *(part for part, _ in parts), *standing])

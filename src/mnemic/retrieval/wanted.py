@@ -11,6 +11,7 @@ from mnemic.checks import aware, one_of, share, whole
 from mnemic.errors import InvalidInput
 from mnemic.model import MAX_QUERY, MEMORY_TYPES, Actor, Scope
 from mnemic.permissions import readable
+from mnemic.retrieval.dialogue import lines_of
 from mnemic.text import normalise
 
 _LOG = structlog.get_logger("mnemic.search")
@@ -58,7 +59,7 @@ def plan(
     if len(text) > MAX_QUERY:
         _LOG.info("query cut", chars=len(text), limit=MAX_QUERY)
     return Wanted(
-        text[:MAX_QUERY],
+        _within_limit(text),
         whole(k, 1, MAX_K, "k"),
         tuple(readable(actor, scope)),
         _statuses(as_of, known_at, include_pending),
@@ -71,8 +72,18 @@ def plan(
 
 
 def is_cut(query: str) -> bool:
-    """Tell whether only the first ``MAX_QUERY`` characters of a query are read, because it is longer."""
+    """Tell whether only ``MAX_QUERY`` characters of a query are read, because it is longer."""
     return len(normalise(query).text) > MAX_QUERY
+
+
+def _within_limit(text: str) -> str:
+    """Return the beginning of a long query; of a conversation the last lines that go in whole."""
+    if len(text) <= MAX_QUERY or not lines_of(text):
+        return text[:MAX_QUERY]
+    last = text[-MAX_QUERY:]
+    if text[-MAX_QUERY - 1] == "\n":
+        return last
+    return last.partition("\n")[2] or last
 
 
 def _included(include: object) -> tuple[str, ...]:

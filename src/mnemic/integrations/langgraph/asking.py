@@ -14,6 +14,7 @@ from mnemic.integrations.langgraph.shelf import Shelf, Under
 from mnemic.lexical import query_tokens, telling
 from mnemic.model import MAX_QUERY, SCOPES, Actor, Scope
 from mnemic.retrieval.meaning import Meaning, Meanings
+from mnemic.retrieval.query_vector import query_vector
 from mnemic.retrieval.rank import Evidence, Statistics, similarity
 from mnemic.storage.halfvec import HalfVectors
 from mnemic.storage.statements import statements
@@ -51,7 +52,9 @@ async def meanings(
         of_project = kind(scope_key) == "project"
         if of_project not in by_kind:
             by_kind[of_project] = await source.of(
-                actor, lambda model: model.vector(query), of_project=of_project
+                actor,
+                lambda model: query_vector(model, query, by_sentence=False),
+                of_project=of_project,
             )
         found[scope_key] = by_kind[of_project]
     return found
