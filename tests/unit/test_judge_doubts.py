@@ -100,6 +100,7 @@ Ida painted a mural in the club and felt happy | Ida felt sad because the boat t
 Ida carved a whistle with her uncle and felt proud | Ida lost the key of the shed in the snow and felt ashamed
 Ida keeps two goats behind the barn and likes that | Ida does not like how the heating in the attic hums
 I planned a picnic by the lake with Tom and Nora | I finished the tax return for the bakery last night
+Ida在灯会上跳了一支舞，非常开心 | Ida因为下雨取消了划船，非常难过
 小月在灯会上跳了一支舞，非常开心 | 小月因为下雨取消了划船，非常难过
 """.strip().splitlines()
 
@@ -130,6 +131,8 @@ I work in Bonn | I work in Kiel now
 I start work at 9 | I start work at 8
 我九点上班 | 我八点上班
 I work at Contoso | I quit my job
+我用Python写脚本 | 我改用Go写脚本了
+我在VS Code里用dark主题 | 我在VS Code里改用light主题了
 We run the billing service on MongoDB in Frankfurt | We moved the billing service from MongoDB to PostgreSQL
 I live in a small flat near the old harbour in Lisbon | I moved to a house with a garden in Porto last spring
 """.strip().splitlines()

@@ -49,3 +49,6 @@ class HeldPipeline:
             if isinstance(error.__context__, psycopg.Error):
                 raise error.__context__ from None
             raise
+        except IndexError as error:
+            # the answer to a sync that failed came so soon that the driver had no place for it
+            raise psycopg.DatabaseError("the commit failed") from error

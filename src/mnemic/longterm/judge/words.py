@@ -17,7 +17,8 @@ from mnemic.longterm.judge.lexicon import Entry, Lexicon, lexicon, stem
 __all__ = ["Word", "words_of"]
 
 _RUN = re.compile(
-    r"(?P<zh>[㐀-鿿]+)|(?P<en>[^\W\d_㐀-鿿][\w'+#&-]*(?:\.(?!\d)[^\W\d_㐀-鿿][\w-]*)*)"
+    r"(?P<zh>[㐀-鿿]+)"
+    r"|(?P<en>[^\W\d_㐀-鿿](?:[^\W㐀-鿿]|['+#&-])*(?:\.(?!\d)[^\W\d_㐀-鿿](?:[^\W㐀-鿿]|-)*)*)"
     r"|(?P<stop>[.,;:!?。、！？；，：()\n])|(?P<sign>[👍👎✅❌✔✖🚫❤💔])"
 )
 _CALLED = frozenset("小老阿")
@@ -111,6 +112,8 @@ def _phrase(
 def _is_name(word: str, start: int, index: int, cased: str) -> bool:
     """Whether a word with a capital is one inside a sentence: its stem is no one's business."""
     lone = len(word) == 1 and word != "i"
+    if lone and "㐀" <= cased[start + 1 : start + 2] <= "鿿":
+        return True  # A项目
     inside = index > 0 or "㐀" <= cased[:start].rstrip()[-1:] <= "鿿"
     return inside and (lone or not cased[start : start + 2].isupper())
 
