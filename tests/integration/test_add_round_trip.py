@@ -814,7 +814,7 @@ async def test_a_refusal_of_the_commit_may_come_at_once(
                 state = inner.send(ready)
             except StopIteration as end:
                 return end.value
-            time.sleep(0.1)
+            time.sleep(0.4)
 
     owner, before = await connect("owner"), await rows_in(connect)
     async with opened(server.settings(schema, pool_size=1)) as another:
