@@ -103,9 +103,7 @@ def read(query: str, today: date | None = None, own_name: str = "") -> Asked:
     A conversation has the words of all its lines, and asks what its last line asks.
     """
     own = frozenset(tokens(own_name))
-    lines = lines_of(query)
-    last = lines[-1].text if lines else query
-    query = whole(query)
+    last, query = _last(query), whole(query)
     lexemes = tuple(word for word in query_tokens(query) if word not in own)
     place = {lexeme: index for index, lexeme in enumerate(lexemes)}
     names = tuple(speaker_candidates(query))
@@ -125,8 +123,7 @@ def read(query: str, today: date | None = None, own_name: str = "") -> Asked:
 
 def wants_help(query: str) -> bool:
     """Tell whether a query asks for help, to which standing preferences apply, and not for what was."""
-    lines = lines_of(query)
-    last = lines[-1].text if lines else query
+    last = _last(query)
     return bool(_REQUEST.search(last)) and not _PAST.search(last)
 
 
@@ -184,3 +181,9 @@ def parts_of(query: str, *, by_sentence: bool = True) -> tuple[tuple[str, float]
 def whole(query: str) -> str:
     """Return a query as one text: a conversation with the names in it, without "User" and "Assistant"."""
     return "\n".join(line.words for line in lines_of(query)) or query
+
+
+def _last(query: str) -> str:
+    """Return what a query ends with: the last line of a conversation, else all of it."""
+    lines = lines_of(query)
+    return lines[-1].text if lines else query

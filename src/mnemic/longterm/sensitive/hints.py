@@ -29,21 +29,13 @@ _DIGITS = "0123456789"
 class Hints:
     """Words of which a text must hold one, case and all, before anything else is tried on it.
 
-    ``wide`` are words in ASCII that mean something only beside others that are not. The words are gone
-    through at the first look, not before.
+    ``wide`` are words in ASCII that mean something only beside others that are not. Patterns are made at the
+    first look; the words are there from the start, so that threads that look first find all of them.
     """
 
     def __init__(self, words: Iterable[str], wide: Iterable[str] = ()) -> None:
-        self._given = words
-        self._given_wide = wide
-
-    @cached_property
-    def _words(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self._given))
-
-    @cached_property
-    def _wide(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(self._given_wide))
+        self._words = tuple(dict.fromkeys(words))
+        self._wide = tuple(dict.fromkeys(wide))
 
     @cached_property
     def _plain(self) -> tuple[str, ...]:
@@ -67,11 +59,7 @@ class Hints:
 
     def __or__(self, other: Hints) -> Hints:
         """Return hints that are in a text where those of one of two are."""
-        both = (self, other)
-        return Hints(
-            (word for each in both for word in each._words),
-            (word for each in both for word in each._wide),
-        )
+        return Hints((*self._words, *other._words), (*self._wide, *other._wide))
 
 
 class _Crowd:
